@@ -49,11 +49,6 @@ Manifest common_part(Op kernel) {
   return manifest;
 }
 
-std::string config_of(const Manifest& manifest, const std::string& io, llvm::StringRef compute) {
-  return fmt::format("head {} chunk {} {}mma {} state {}", head_text(manifest), manifest.chunk, io, compute.str(),
-                     state_of(manifest));
-}
-
 std::string team_comment(warp::KernelOp kernel) {
   if (!warp::has_producers(kernel))
     return fmt::format("//   {} teams of {} warps, each with a slot of {} bytes:\n//\n", kernel.getTeams(),
@@ -106,6 +101,11 @@ Manifest manifest_of(warp::KernelOp kernel) {
   kernel.walk([&](warp::StoreIntermediateOp op) { manifest.states_every = static_cast<int>(op.getEvery()); });
   manifest.config = config_of(manifest, "io " + io_of(manifest) + " ", kernel.getCompute());
   return manifest;
+}
+
+std::string config_of(const Manifest& manifest, const std::string& io, llvm::StringRef compute) {
+  return fmt::format("head {} chunk {} {}mma {} state {}", head_text(manifest), manifest.chunk, io, compute.str(),
+                     state_of(manifest));
 }
 
 Manifest emitted_manifest(std::string op, std::string kernel, std::string arch) {

@@ -19,6 +19,8 @@ Manifest manifest_of(warp::KernelOp kernel);  // throws UserError for a malforme
 // Returns how outputs, or a backward kernel's gradients of outputs, are stored, each dtype once: "bf16", "bf16,f32". A
 // summary has neither, and is called after its inputs.
 std::string io_of(const Manifest& manifest);
+// Returns what tells a kernel's text from others of its recurrence. `io`: "io bf16 ", or empty.
+std::string config_of(const Manifest& manifest, const std::string& io, llvm::StringRef compute);
 // "bf16", or "bf16 kv": how initial and final states are stored.
 std::string state_of(const Manifest& manifest);
 

@@ -1,4 +1,4 @@
-// Where the elements of a tile lie: what the warp and the nest dialect and instructions call it.
+// A layout says where the elements of a tile lie: in the warp and the nest dialect, and for instructions.
 #pragma once
 
 #include <algorithm>

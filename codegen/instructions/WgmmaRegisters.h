@@ -20,7 +20,7 @@ constexpr InstructionFamily of_one_warp(InstructionFamily family) {
   return family;
 }
 
-// What each of the four warps has, as templates/wkvc/cuda/group_mma.h takes it.
+// Each of the four warps has this part, as templates/wkvc/cuda/group_mma.h takes it.
 inline constexpr InstructionFamily wgmma_of_one_warp = of_one_warp(wgmma_registers);
 
 // Columns of one instruction, where y lies as it is and where y is transposed.

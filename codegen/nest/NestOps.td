@@ -103,7 +103,7 @@ def Nest_ChannelOp : Nest_Op<"channel", [HasParent<"KernelOp">]> {
     released that, and frees the slot for the next one. `across` a cluster: what one block puts is there for all blocks,
     and a slot is free when the consumers of all blocks have released it.
   }];
-  // Where the tiles begin and where the mbarriers do, in bytes of shared memory: the pass places says so.
+  // The pass places gives the first bytes of the tiles and of the mbarriers in shared memory.
   let arguments = (ins I64Attr:$depth, UnitAttr:$across, Optional<Nest_Channel>:$over, OptionalAttr<I64Attr>:$offset,
                        OptionalAttr<I64Attr>:$mbarriers);
   let results = (outs Nest_Channel:$channel);
@@ -308,7 +308,7 @@ def Nest_DecayedPairsOp : Nest_Op<"decayed_pairs", [Pure]> {
 
 def Nest_InvertDiagonalOp : Nest_Op<"invert_diagonal"> {
   let summary = "The inverse of I and each 16x16 block on the diagonal of a strictly lower triangular tile, transposed";
-  // Where a warp's scratch begins, in bytes of shared memory: the pass places says so.
+  // The pass places gives the first byte of the scratch in shared memory.
   let arguments = (ins Nest_Tile:$tile, OptionalAttr<I64Attr>:$scratch);
   let results = (outs Nest_Tile:$result);
   let assemblyFormat = "$tile `:` type($tile) `->` type($result) attr-dict";

@@ -1,6 +1,7 @@
 """Options of kernels with types."""
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Literal
 
 import torch
@@ -49,7 +50,12 @@ class Config:
 @torch.compiler.assume_constant_result  # compiled code does not ask again
 def _expect_known(options: str) -> None:
     """Raises ValueError for values that the command does not take, whatever the recurrence."""
-    _library.signature("rwkv7", f"--pass both {options}")
+    _signature(f"--pass both {options}")
+
+
+@cache  # a layer may make a Config at each call
+def _signature(options: str) -> None:
+    _library.signature("rwkv7", options)
 
 
 def _word(name: str, value: Any) -> str:

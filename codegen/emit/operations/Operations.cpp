@@ -2,17 +2,10 @@
 
 #include "codegen/emit/Batches.h"
 #include "codegen/warp/Variables.h"
-#include "runtime/error.h"
 
 using namespace mlir;
 
 namespace wkvc {
-
-void OperationWriters::write(KernelText& text, Operation& op) const {
-  auto it = by_operation_.find(op.getName().getTypeID());
-  if (it == by_operation_.end()) internal_error("no text for '{}'", op.getName().getStringRef().str());
-  it->second(text, op);
-}
 
 static const OperationWriters& all_writers() {
   static const OperationWriters writers = [] {

@@ -2,25 +2,12 @@
 // group's functions to the table.
 #pragma once
 
-#include <functional>
-
 #include "codegen/emit/KernelText.h"
+#include "codegen/emit/OperationTable.h"
 
 namespace wkvc {
 
-class OperationWriters {
- public:
-  template <class Op>
-  void add(void (*writer)(KernelText&, Op)) {
-    by_operation_[mlir::TypeID::get<Op>()] = [writer](KernelText& text, mlir::Operation& op) {
-      writer(text, mlir::cast<Op>(op));
-    };
-  }
-  void write(KernelText& text, mlir::Operation& op) const;
-
- private:
-  llvm::DenseMap<mlir::TypeID, std::function<void(KernelText&, mlir::Operation&)>> by_operation_;
-};
+using OperationWriters = OperationTable<KernelText>;
 
 void add_buffers(OperationWriters& writers);
 void add_contractions(OperationWriters& writers);

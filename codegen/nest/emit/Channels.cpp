@@ -1,4 +1,4 @@
-// Channels: what is put, got and released.
+// Channels put, get and release tiles.
 #include "codegen/nest/emit/Expressions.h"
 #include "codegen/nest/emit/Operations.h"
 
@@ -8,11 +8,11 @@ namespace wkvc::nest {
 
 namespace {
 
-// Where a role's copy puts its part of a tile: whole columns.
+// Returns the columns of a slot that a role's copy puts.
 std::string target_text(const NestText& text, PutOp put) {
   std::string whole = fmt::format("{}.at(c)", text.name(put.getChannel()));
   if (role_of(put).getCopies() == 1) return whole;
-  return fmt::format("{0}.cols<{1}>({1} * role.copy)", whole, put.getTile().getType().getColumns());
+  return columns_of_copy(whole, put.getTile().getType().getColumns());
 }
 
 void write_rows(NestText& text, PutOp put, StackOp rows) {

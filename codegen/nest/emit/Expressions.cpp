@@ -100,9 +100,12 @@ std::string shared_text(const NestText& text, Value tile) {
   if (auto transpose = dyn_cast_or_null<TransposeOp>(op))
     return fmt::format("trans({})", shared_text(text, transpose.getTile()));
   if (auto part = dyn_cast_or_null<PartOp>(op))
-    return fmt::format("{0}.cols<{1}>({1} * role.copy)", shared_text(text, part.getTile()),
-                       part.getResult().getType().getColumns());
+    return columns_of_copy(shared_text(text, part.getTile()), part.getResult().getType().getColumns());
   return text.name(tile);
+}
+
+std::string columns_of_copy(const std::string& tile, int64_t columns) {
+  return fmt::format("{0}.cols<{1}>({1} * role.copy)", tile, columns);
 }
 
 std::string tile_text(const NestText& text, Value tile, Extent extent) {

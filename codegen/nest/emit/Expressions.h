@@ -1,4 +1,4 @@
-// What stands for a value in the text: the name of its variable, or the expression that it is inlined as.
+// The text of a value: the name of the variable, or the expression that the value is inlined as.
 #pragma once
 
 #include <string>
@@ -12,6 +12,9 @@ enum class Extent { rows, block };
 
 // Returns a tile in shared memory, or a row of one.
 std::string shared_text(const NestText& text, mlir::Value tile);
+
+// Returns the columns of a shared tile that a copy of the role has, so many each.
+std::string columns_of_copy(const std::string& tile, int64_t columns);
 
 // Returns a tile in registers, with the elements of its type.
 std::string tile_text(const NestText& text, mlir::Value tile, Extent extent = Extent::rows);

@@ -8,6 +8,7 @@
 #include "codegen/rec/Names.h"
 #include "codegen/target/Target.h"
 #include "runtime/error.h"
+#include "runtime/manifest/heads.h"
 
 using namespace mlir;
 
@@ -54,16 +55,15 @@ Manifest manifest_of(KernelOp kernel, int64_t shared_bytes) {
   manifest.shared_bytes = shared_bytes;
   for (auto text : kernel.getTensors()->getAsValueRange<StringAttr>()) manifest.tensors.push_back(tensor_from(text));
   manifest.maps = mapped_tensors(kernel, manifest.tensors);
-  manifest.config = fmt::format("head {}x{} chunk {} io {} mma f16 state {}", manifest.key_dim, manifest.value_dim,
-                                manifest.chunk, io_of(manifest), state_of(manifest));
+  manifest.config = config_of(manifest, fmt::format("io {} ", io_of(manifest)), "f16");
   return manifest;
 }
 
 std::string header_comment(KernelOp kernel, const Manifest& manifest) {
   std::string text = fmt::format(
       "// {}: emitted by wkvc from its nest.\n//   {}, {}\n"
-      "//   launch: one block of {} warps for each of the B·H heads, {} bytes of shared memory\n//\n",
-      manifest.kernel, manifest.config, manifest.arch, manifest.warps, manifest.shared_bytes);
+      "//   launch: one block of {} warps for each of the {}, {} bytes of shared memory\n//\n",
+      manifest.kernel, manifest.config, manifest.arch, manifest.warps, launched_heads(manifest), manifest.shared_bytes);
   for (ChannelOp channel : kernel.getBody().getOps<ChannelOp>()) text += channel_line(channel);
   return text + "//\n" + to_line(manifest);
 }

@@ -29,10 +29,10 @@ struct NestText {
   TextLines lines;
 };
 
-// Which of a tensor's tiles the text moves: "q_tiles".
+// Returns the variable of a tensor's tiles: "q_tiles".
 std::string tiles_of(llvm::StringRef tensor);
 
-// The chunk of an operation: "c", "c + 1", or "0" outside sweeps.
+// Returns the chunk of an operation: "c", "c + 1", or "0" outside sweeps.
 std::string chunk_text(mlir::Operation* op, uint64_t ahead = 0);
 
 }  // namespace wkvc::nest

@@ -1,7 +1,6 @@
 #include "codegen/nest/emit/Operations.h"
 
 #include "codegen/ir/Text.h"
-#include "runtime/error.h"
 
 using namespace mlir;
 
@@ -17,12 +16,6 @@ std::string tiles_of(llvm::StringRef tensor) { return tensor.str() + "_tiles"; }
 std::string chunk_text(Operation* op, uint64_t ahead) {
   if (!op->getParentOfType<SweepOp>()) return "0";
   return ahead == 0 ? "c" : fmt::format("c + {}", ahead);
-}
-
-void OperationWriters::write(NestText& text, Operation& op) const {
-  auto it = by_operation_.find(op.getName().getTypeID());
-  if (it == by_operation_.end()) internal_error("no text for '{}'", op.getName().getStringRef().str());
-  it->second(text, op);
 }
 
 static const OperationWriters& all_writers() {

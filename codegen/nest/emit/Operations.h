@@ -2,25 +2,12 @@
 // group's functions to the table.
 #pragma once
 
-#include <functional>
-
+#include "codegen/emit/OperationTable.h"
 #include "codegen/nest/emit/NestText.h"
 
 namespace wkvc::nest {
 
-class OperationWriters {
- public:
-  template <class Op>
-  void add(void (*writer)(NestText&, Op)) {
-    by_operation_[mlir::TypeID::get<Op>()] = [writer](NestText& text, mlir::Operation& op) {
-      writer(text, mlir::cast<Op>(op));
-    };
-  }
-  void write(NestText& text, mlir::Operation& op) const;
-
- private:
-  llvm::DenseMap<mlir::TypeID, std::function<void(NestText&, mlir::Operation&)>> by_operation_;
-};
+using OperationWriters = OperationTable<NestText>;
 
 void add_channels(OperationWriters& writers);
 void add_products(OperationWriters& writers);

@@ -1,4 +1,4 @@
-// What comes from tensors, and what goes to them.
+// Operations read tensors, and write them.
 #include "codegen/emit/Header.h"
 #include "codegen/nest/emit/Expressions.h"
 #include "codegen/nest/emit/Operations.h"

@@ -39,7 +39,7 @@ void write_inverse_columns(NestText& text, InverseColumnsOp op) {
                      shared_text(text, op.getDiagonal())));
 }
 
-// What is carried has a variable of its own, which begins as the sweep does.
+// A carried value has a variable of its own, which begins as the sweep does.
 void declare_carried(NestText& text, SweepOp sweep) {
   for (auto [initial, carried] : llvm::zip_equal(sweep.getCarried(), sweep.getBody().getArguments()))
     text.line("auto {} = {};", text.declare(carried), text.name(initial));

@@ -21,13 +21,8 @@ struct BuildContext {
     return Op::create(b, program().getLoc(), std::forward<Args>(args)...);
   }
 
-  // A phase. `refuses`: it begins with a barrier in any case, at which a block may leave the sequence.
-  void begin_phase(bool refuses = false) const {
-    if (refuses)
-      create<warp::BarrierOp>(refuses);
-    else
-      create<warp::PhaseOp>();
-  }
+  // Lets warps meet here, where the pass `barriers` finds that they have to.
+  void begin_phase() const { create<warp::PhaseOp>(); }
 };
 
 }  // namespace wkvc

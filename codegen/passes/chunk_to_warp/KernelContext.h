@@ -36,7 +36,7 @@ struct KernelContext {
     return main->context().create<Op>(std::forward<Args>(args)...);
   }
 
-  void begin_phase(bool refuses = false) const { main->context().begin_phase(refuses); }
+  void begin_phase() const { main->context().begin_phase(); }
 
   chunk::ProgramOp program;
   const KernelMemory& memory;

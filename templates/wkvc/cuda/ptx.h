@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wkvc/common/dtype.h"
+#include "wkvc/cuda/wgmma_numbers.h"
 
 #define WKVC_INLINE __device__ __forceinline__
 #define WKVC_OUTLINE __device__ __noinline__
@@ -233,13 +234,6 @@ WKVC_INLINE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned 0;" 
 #define WKVC_BLOCK(c)                                                                                               \
   "+f"((c).unit[0]), "+f"((c).unit[1]), "+f"((c).unit[2]), "+f"((c).unit[3]), "+f"((c).unit[4]), "+f"((c).unit[5]), \
       "+f"((c).unit[6]), "+f"((c).unit[7])
-#define WKVC_32_NUMBERS                                                                        \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, " \
-  "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define WKVC_64_NUMBERS                                                                                        \
-  WKVC_32_NUMBERS                                                                                              \
-  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52," \
-  " %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 #define WKVC_WGMMA(T)                                                                                        \
   template <class Block>                                                                                     \
   WKVC_INLINE void wgmma_n16(Block* c, const u32(&a)[4], u64 b, T) {                                         \
@@ -269,8 +263,6 @@ WKVC_INLINE void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned 0;" 
 WKVC_WGMMA(f16)
 WKVC_WGMMA(bf16)
 #undef WKVC_WGMMA
-#undef WKVC_64_NUMBERS
-#undef WKVC_32_NUMBERS
 #undef WKVC_BLOCK
 
 // ---- the shared memory of other blocks of the cluster

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wkvc/cuda/ptx.h"
+#include "wkvc/cuda/wgmma_numbers.h"
 
 namespace wkvc::ptx {
 
@@ -39,13 +40,6 @@ WKVC_INLINE void mbarrier_expect(u64* word, int bytes) {
 #define WKVC_32(how, c) \
   WKVC_BLOCK(how, (c)[0]), WKVC_BLOCK(how, (c)[1]), WKVC_BLOCK(how, (c)[2]), WKVC_BLOCK(how, (c)[3])
 #define WKVC_64(how, c) WKVC_32(how, c), WKVC_32(how, (c) + 4)
-#define WKVC_32_NUMBERS                                                                        \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, " \
-  "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define WKVC_64_NUMBERS                                                                                        \
-  WKVC_32_NUMBERS                                                                                              \
-  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52," \
-  " %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 // One instruction: `how` outputs are bound, and whether c is added to.
 #define WKVC_OF_REGISTERS(T, n, numbers, a0, a1, a2, a3, at, all, how, adds)                                  \
   asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." #T "." #T " {" numbers "}, {%" #a0 ", %" #a1 \
@@ -96,8 +90,6 @@ WKVC_PRODUCTS(bf16)
 #undef WKVC_NEXT_68
 #undef WKVC_NEXT_36
 #undef WKVC_OF_REGISTERS
-#undef WKVC_64_NUMBERS
-#undef WKVC_32_NUMBERS
 #undef WKVC_64
 #undef WKVC_32
 #undef WKVC_BLOCK

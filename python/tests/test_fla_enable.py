@@ -219,10 +219,13 @@ def test_errors_and_old_names_are_those_of_the_originals(capsys: pytest.CaptureF
     given = inputs("q k v g=gk beta")
     before = on_wkvc(capsys)
     _, expected = found("kda.chunk_kda")(**given, output_final_state=True, state_v_first=True)
-    _, state = found("kda.chunk_kda")(**given, output_final_state=True, transpose_state_layout=True)
+    with pytest.warns(DeprecationWarning, match="call the argument state_v_first"):
+        _, state = found("kda.chunk_kda")(**given, output_final_state=True, transpose_state_layout=True)
     assert on_wkvc(capsys) == before + 2
     assert torch.equal(state, expected)
     assert list(state.shape) == [B, H, V, K]
+    with pytest.raises(ValueError, match="both"):
+        found("kda.chunk_kda")(**given, state_v_first=True, transpose_state_layout=True)
 
 
 def test_what_stays(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
@@ -96,7 +97,7 @@ class Takeover:
             value = bound.arguments[parameter.name]
             own = self._renames.get(parameter.name, parameter.name)
             if parameter.kind is parameter.VAR_KEYWORD:
-                others = _with_newer_names(value)
+                others = _with_newer_names(value, named)
                 given |= {name: other for name, other in others.items() if name in self._known}
                 unknown = [] if self._is_tolerant else [*others.keys() - self._known - _WAYS]
             elif own in self._known:
@@ -185,8 +186,14 @@ def _why_not(name: str, tensor: torch.Tensor) -> str | None:
     return None
 
 
-def _with_newer_names(named: Mapping[str, Any]) -> dict[str, Any]:
-    return {_NEWER_NAMES.get(name, name): value for name, value in named.items()}
+def _with_newer_names(more: Mapping[str, Any], given: Iterable[str]) -> dict[str, Any]:
+    """`more` by the newer names; raises TypeError where `given` has both names of an argument, as the original does."""
+    for old in _NEWER_NAMES.keys() & more.keys():
+        new = _NEWER_NAMES[old]
+        if new in given:
+            raise TypeError(f"{old} and {new} are one argument, and both are given")
+        warnings.warn(f"{old} is deprecated: call the argument {new}", DeprecationWarning, stacklevel=2)
+    return {_NEWER_NAMES.get(name, name): value for name, value in more.items()}
 
 
 def _is_same(value: Any, default: Any) -> bool:

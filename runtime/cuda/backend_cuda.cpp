@@ -46,6 +46,7 @@ class CudaBackend final : public Backend {
     if (maps_.empty()) return kernel_for(arguments).launch(blocks, threads_, arguments, stream, start_);
     maps_.check(arguments);
     alignas(BoxMap) std::array<std::byte, BoxMaps::most_bytes> joined;
+    const ContextScope scope(device_);  // the driver makes maps in a context
     usual_.launch(blocks, threads_, maps_.join(arguments, joined), stream, start_);
   }
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) const override {

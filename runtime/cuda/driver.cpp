@@ -281,12 +281,11 @@ void DeviceKernel::launch(unsigned blocks, unsigned threads, std::span<const std
                           .stream = stream,
                           .attributes = &early,
                           .attribute_count = start == Start::early && cuda_library().starts_early() ? 1u : 0u};
-  // CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END: the parameter as bytes, its size checked by the driver.
-  std::size_t size = arguments.size();
-  std::array<void*, 5> extra{reinterpret_cast<void*>(1), const_cast<std::byte*>(arguments.data()),
-                             reinterpret_cast<void*>(2), &size, nullptr};
+  // The address of the only parameter: where a parameter is aligned to 64 bytes, as one with maps is, the driver puts
+  // a buffer of parameters (CU_LAUNCH_PARAM_BUFFER_POINTER) at another offset than the kernel reads.
+  void* parameter = const_cast<std::byte*>(arguments.data());
   const ContextScope scope(device_);
-  cuda_library().check(cuda_library().launch(&launch, function_, nullptr, extra.data()), "launch the kernel");
+  cuda_library().check(cuda_library().launch(&launch, function_, &parameter, nullptr), "launch the kernel");
 }
 
 }  // namespace wkvc

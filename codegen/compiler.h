@@ -33,6 +33,7 @@ struct Config {
   int save_every = 0;
   std::string saved = {};
   std::string scales = {}, backward_scales = {};
+  std::string form = {};
   std::vector<std::string> gradients = {};
   std::vector<std::string> shared = {};
   std::vector<std::string> set = {};  // options of the recurrence, each "name=value"

@@ -9,6 +9,7 @@
 #include "codegen/chunk/Parts.h"
 #include "codegen/chunk/SharedInputs.h"
 #include "codegen/chunk/Slice.h"
+#include "codegen/config/config.h"
 #include "codegen/differentiate/Differentiate.h"
 #include "codegen/differentiate/KeptMatrices.h"
 #include "codegen/emit/Emit.h"
@@ -23,6 +24,7 @@
 #include "codegen/passes/chunk/StateScales.h"
 #include "codegen/passes/chunk/Summary.h"
 #include "codegen/passes/chunk/TokenFactors.h"
+#include "codegen/passes/chunk_to_nest/ChunkToNest.h"
 #include "codegen/passes/chunk_to_warp/ChunkToWarp.h"
 #include "codegen/passes/place/CheckPlaces.h"
 #include "codegen/passes/place/PlaceKernel.h"
@@ -62,12 +64,23 @@ llvm::SmallVector<chunk::ProgramOp> all_programs(Work& work) {
 
 bool is_backward(chunk::ProgramOp program) { return program.getBackward() || program.getRecompute(); }
 
+// The programs of a kernel by warp groups.
+OwningOpRef<ModuleOp> rec_to_warpgroups(rec::RecurrenceOp recurrence, bool gradients) {
+  constexpr int chunk = 64;
+  auto module = rec_to_plain_chunk(recurrence, chunk, gradients);
+  if (!module) module = rec_to_chunk(recurrence, chunk, gradients);
+  for (auto program : programs_of(*module)) program.setWarpgroups(true);
+  return module;
+}
+
 void lower_to_chunk(Work& work, const Config& config) {
   auto recurrence = rec::recurrence_of(*work.module);
   expect_inputs(recurrence, config.shared);
   take_part(recurrence, config.parts, config.shared);
   const bool gradients = config.pass != "forward";
-  if (config.scales == "guarded" || config.backward_scales == "guarded")
+  if (is_by_warpgroups(config))
+    work.of_plain = rec_to_warpgroups(recurrence, gradients);
+  else if (config.scales == "guarded" || config.backward_scales == "guarded")
     work.of_plain = rec_to_plain_chunk(recurrence, config.chunk, gradients);
   work.module = rec_to_chunk(recurrence, config.chunk, gradients);
   for (ModuleOp module : work.modules()) {
@@ -231,11 +244,22 @@ void simplify(chunk::ProgramOp program) {
   if (!updates.empty()) drop_unused(program);
 }
 
+// Throws UserError where a program by warp groups was asked for, but the program has no need of a guard or can't have
+// one.
+void expect_kernels_of_groups(llvm::SmallVector<chunk::ProgramOp> sources,
+                              llvm::SmallVector<chunk::ProgramOp> programs) {
+  for (auto [source, program] : llvm::zip_equal(sources, programs))
+    if (source.getWarpgroups() && !program.getRefused())
+      user_error_at(program, "--form warpgroups: '{}' has no operands in f16 that a guard could see: use --form strips",
+                    program.getRecurrence().str());
+}
+
 void add_plain_programs(Work& work) {
   const auto plain = std::exchange(work.of_plain, {});
   auto programs = programs_of(*work.module), sources = plain ? programs_of(*plain) : programs;
   for (auto [program, source] : llvm::zip_equal(programs, sources))
     if (program.getSchedule().numerics == Numerics::guarded) add_plain(program, source);
+  expect_kernels_of_groups(sources, programs);
   for (auto program : programs_of(*work.module)) {
     if (!program.getPlain() && !program.getRefused())  // it has no need of a guard, or can't have one
       program.reschedule([](Schedule& schedule) { schedule.numerics = Numerics::scaled; });
@@ -311,13 +335,16 @@ void for_each_kernel(ModuleOp module, F f) {
 void place_programs(Work& work) {
   for (auto program : all_programs(work)) expect_no_places(program);
   pair_recomputes(work);
-  for_each_kernel(*work.module, place_kernel);
+  for_each_kernel(*work.module, [](chunk::ProgramOp program, chunk::ProgramOp recompute) {
+    if (!program.getWarpgroups()) place_kernel(program, recompute);
+  });
 }
 
 void lower_to_warp(Work& work) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(work.module->getLoc());
   int64_t maps = 0;  // of the last summary, which comes before its program
   for_each_kernel(*work.module, [&](chunk::ProgramOp program, chunk::ProgramOp recompute) {
+    if (program.getWarpgroups()) return chunk_to_nest(program, *kernels);
     if (program.getSummary()) maps = map_rows(program);
     chunk_to_warp(program, recompute, maps, *kernels);
   });
@@ -434,7 +461,7 @@ void check_placed(ModuleOp module) {
     if (recompute && (!program.getBackward() || program.getSummary()))
       user_error_at(recompute, "the program that recomputes states of '{}' is not right before a backward program",
                     recompute.getRecurrence().str());
-    check_places(program, recompute);
+    if (!program.getWarpgroups()) check_places(program, recompute);
   });
 }
 

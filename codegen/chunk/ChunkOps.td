@@ -61,6 +61,8 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
     zero and finds the map by which the state before the segment counts: a "full" matrix of keys by keys, or a "diagonal"
     one.
 
+    A forward program of `warpgroups` becomes a nest of roles (codegen/nest), and has no places.
+
     A `plain` program has no scales, and runs where all of the inputs that it names are of ordinary size; a `refused` one
     behind it is the same with scales, for the sequences, or segments of them, where numbers turn out not to fit.
   }];
@@ -70,6 +72,7 @@ def Chunk_ProgramOp : Chunk_Op<"program", [IsolatedFromAbove, SingleBlock, NoTer
                        DefaultValuedAttr<StrAttr, "\"f32\"">:$state_dtype,
                        DefaultValuedAttr<StrAttr, "\"vk\"">:$state_layout,
                        UnitAttr:$backward, UnitAttr:$recompute, UnitAttr:$refused, UnitAttr:$gradients_only,
+                       UnitAttr:$warpgroups,
                        DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$schedule,
                        DefaultValuedAttr<Wkvc_Schedule, "::wkvc::Schedule()">:$of_gradients,
                        DefaultValuedAttr<I64Attr, "0">:$states_every, Wkvc_Parts:$parts);

@@ -158,6 +158,7 @@ std::vector<Config> roomier(const Config& config) {
 }
 
 Config completed(Config config) {
+  if (is_by_warpgroups(config)) config.scales = "guarded";
   for (const ConfigOption& option : config_options()) {
     if (!option.follows || is_set(*option.second, config)) continue;
     std::visit([&](auto from) { config.*std::get<decltype(from)>(option.second->member) = config.*from; },

@@ -35,6 +35,9 @@ Config in_given_room(Config config);
 // Returns that configuration, and behind it those of an open schedule with ever more of what makes room.
 std::vector<Config> roomier(const Config& config);
 
+// Returns whether the forward kernel is one of warp groups, which is guarded.
+inline bool is_by_warpgroups(const Config& config) { return config.form == "warpgroups"; }
+
 // The configuration with N for every M that follows N.
 Config completed(Config config);
 

@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 1> arches{sm_90a.arch};
 constexpr std::array<std::string_view, 2> state_layouts{"vk", "kv"};
 constexpr std::array<std::string_view, 3> passes{"forward", "backward", "both"};
 constexpr std::array<std::string_view, 2> scales{"always", "guarded"};
+constexpr std::array<std::string_view, 2> forms{"strips", "warpgroups"};
 
 constexpr Numbers extents{rec::is_value_extent, rec::heads_text};
 constexpr Numbers steps{[](std::int64_t value) { return value == 1 || rec::is_extent(value); },
@@ -233,6 +234,19 @@ constexpr auto table = std::to_array<ConfigOption>({
      .of_chunks = true,
      .recorded = Recorded::tuned,
      .apart = true},
+    {.spelling = "--form",
+     .syntax = "FORM",
+     .field = {"form", &Config::form},
+     .values = Words{forms},
+     .automatic = true,
+     .otherwise = "`strips`",
+     .meaning = "`strips`: each warp has 16 rows of the state. `warpgroups`: a guarded forward kernel in chunks of 64, "
+                "whose state lies in sums of wgmma, for heads of 128 with one decay a token; blocks that this kernel "
+                "refuses run again in strips",
+     .settled = Stage::chunk,
+     .of = OfKernels::forward,
+     .of_chunks = true,
+     .recorded = Recorded::tuned},
     {.spelling = "--blocks",
      .syntax = "N[,M]",
      .field = {"blocks", &Config::blocks},

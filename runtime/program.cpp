@@ -102,7 +102,16 @@ void Program::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHan
   }
   // The first prepares itself; of the others nothing is to be missing when it has run.
   for (std::size_t i = 1; i < kernels_.size(); ++i) kernels_[i].prepare(tensors, size, places_[i]);
-  for (std::size_t i = 0; i < kernels_.size(); ++i) kernels_[i].run(tensors, size, stream, places_[i]);
+  for (std::size_t i = 0; i < kernels_.size(); ++i) run(i, tensors, size, stream);
+}
+
+// A kernel that does not take the launch leaves all blocks to the next one, if that is for refused blocks.
+void Program::run(std::size_t i, std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream) const {
+  const std::string why = kernels_[i].why_not(tensors, size, places_[i]);
+  if (why.empty()) return kernels_[i].run(tensors, size, stream, places_[i]);
+  const bool is_followed = i + 1 < kernels_.size() && kernels_[i + 1].manifest().refused;
+  if (!is_followed) user_error("{}", why);
+  kernels_[i].refuse_all(tensors, stream, places_[i]);
 }
 
 std::vector<Tensor> Program::in_order(const NamedTensors& tensors) const {

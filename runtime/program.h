@@ -61,6 +61,7 @@ class Program {
 
   std::vector<LateReader> find_late_readers() const;
   void check_states_in_place(std::span<const Tensor> tensors) const;
+  void run(std::size_t i, std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream) const;
 
   std::vector<Kernel> kernels_;
   Manifest manifest_;

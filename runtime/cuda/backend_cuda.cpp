@@ -39,12 +39,10 @@ class CudaBackend final : public Backend {
         maps_(manifest) {}
 
   void prepare(std::span<const std::byte> arguments) const override {
-    if (!maps_.empty()) maps_.check(arguments);
-    kernel_for(arguments);
+    if (maps_.empty()) kernel_for(arguments);
   }
   void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream) const override {
     if (maps_.empty()) return kernel_for(arguments).launch(blocks, threads_, arguments, stream, start_);
-    maps_.check(arguments);
     alignas(BoxMap) std::array<std::byte, BoxMaps::most_bytes> joined;
     const ContextScope scope(device_);  // the driver makes maps in a context
     usual_.launch(blocks, threads_, maps_.join(arguments, joined), stream, start_);
@@ -52,8 +50,8 @@ class CudaBackend final : public Backend {
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) const override {
     device_.copy(to, from, bytes, stream);
   }
-  void set_zero(void* to, std::size_t bytes, StreamHandle stream) const override {
-    device_.set_bytes(to, 0, bytes, stream);
+  void fill(void* to, unsigned char value, std::size_t bytes, StreamHandle stream) const override {
+    device_.set_bytes(to, value, bytes, stream);
   }
   std::string why_unreachable(const void* data) const override { return device_.why_unreachable(data); }
   CubinUsage usage() const override { return usage_; }

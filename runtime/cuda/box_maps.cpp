@@ -6,7 +6,7 @@
 
 #include "runtime/cuda/cuda_library.h"
 #include "runtime/error.h"
-#include "runtime/launch/launch_arguments.h"
+#include "runtime/launch/tiles.h"
 
 namespace wkvc {
 namespace {
@@ -37,12 +37,6 @@ KernelArgs<1> sizes_of(std::span<const std::byte> arguments) {
   return sizes;
 }
 
-TensorArg tensor_of(std::span<const std::byte> arguments, std::size_t index) {
-  TensorArg tensor{};
-  std::memcpy(&tensor, arguments.data() + offsetof(KernelArgs<1>, tensor) + index * sizeof tensor, sizeof tensor);
-  return tensor;
-}
-
 // The arguments end where maps, which are aligned to their half, may begin.
 std::size_t maps_begin(std::size_t argument_bytes) {
   return (argument_bytes + alignof(BoxMap) - 1) / alignof(BoxMap) * alignof(BoxMap);
@@ -55,20 +49,6 @@ BoxMaps::BoxMaps(const Manifest& manifest) : rows_(static_cast<std::uint32_t>(ma
     const auto spec = std::ranges::find(manifest.tensors, name, &TensorSpec::name);
     mapped_.push_back(
         {static_cast<std::size_t>(spec - manifest.tensors.begin()), name, spec->dtype, columns_of(*spec, manifest)});
-  }
-}
-
-void BoxMaps::check(std::span<const std::byte> arguments) const {
-  if (maps_sequences(arguments)) {
-    user_error(
-        "this kernel takes no map of sequences, no slots of states and no shared heads: launch the sequences one by "
-        "one, with heads of their own");
-  }
-  for (const Mapped& mapped : mapped_) {
-    const TensorArg tensor = tensor_of(arguments, mapped.tensor);
-    if ((tensor.flags & kVector16) != 0 && std::min({tensor.batch, tensor.row, tensor.head}) >= 0) continue;
-    user_error("this kernel copies '{}' as tiles: its data and strides have to be multiples of 16 bytes, from 0 on",
-               mapped.name);
   }
 }
 

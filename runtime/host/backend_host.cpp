@@ -18,7 +18,9 @@ class HostBackend final : public Backend {
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle) const override {
     std::memmove(to, from, bytes);
   }
-  void set_zero(void* to, std::size_t bytes, StreamHandle) const override { std::memset(to, 0, bytes); }
+  void fill(void* to, unsigned char value, std::size_t bytes, StreamHandle) const override {
+    std::memset(to, value, bytes);
+  }
   std::string why_unreachable(const void*) const override { return {}; }
   CubinUsage usage() const override {
     user_error("registers and spills are known for kernels of the cuda target only: load it for cuda");

@@ -22,7 +22,7 @@ class Backend {
   virtual void prepare(std::span<const std::byte> /*arguments*/) const {}
   virtual void run(unsigned blocks, std::span<const std::byte> arguments, StreamHandle stream) const = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes, StreamHandle stream) const = 0;
-  virtual void set_zero(void* to, std::size_t bytes, StreamHandle stream) const = 0;
+  virtual void fill(void* to, unsigned char value, std::size_t bytes, StreamHandle stream) const = 0;
   // Why the kernel cannot reach memory at `data`, to go behind "which"; empty when it can, or nobody can tell.
   virtual std::string why_unreachable(const void* data) const = 0;
   virtual CubinUsage usage() const = 0;

@@ -8,6 +8,8 @@
 #include "runtime/launch/backend.h"
 #include "runtime/launch/launch_arguments.h"
 #include "runtime/launch/sequence_check.h"
+#include "runtime/launch/tiles.h"
+#include "runtime/manifest/refusal_names.h"
 
 namespace wkvc {
 namespace {
@@ -64,10 +66,27 @@ void Kernel::launch(std::span<const Tensor> tensors, LaunchSize size, StreamHand
   check_launch(plan_, tensors, size);
   if (target_ == Target::host) expect_sequences(size);
   if (checks == Checks::memory) check_memory(*backend_, plan_, tensors, size);
+  if (const std::string why = why_not(tensors, size); !why.empty()) user_error("{}", why);
   if (size.is_empty()) {
     finish_empty_launch(*backend_, manifest_, tensors, stream);
   } else {
     run(tensors, size, stream);
+  }
+}
+
+std::string Kernel::why_not(std::span<const Tensor> tensors, LaunchSize size,
+                            std::span<const std::size_t> places) const {
+  if (manifest_.maps.empty()) return {};
+  return why_no_tiles(manifest_, LaunchArguments(plan_, tensors, size, places).bytes());
+}
+
+void Kernel::refuse_all(std::span<const Tensor> tensors, StreamHandle stream,
+                        std::span<const std::size_t> places) const {
+  constexpr unsigned char not_zero = 0xff;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!is_of_refusals(manifest_.tensors[i].name)) continue;
+    const Tensor& refused = tensors[places[i]];
+    backend_->fill(refused.data, not_zero, static_cast<std::size_t>(byte_count(refused.dtype, refused.shape)), stream);
   }
 }
 

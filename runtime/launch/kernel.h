@@ -61,6 +61,10 @@ class Kernel {
 
   // Of every kernel in the text; with `packed`, which was made of it, cuda compiles nothing.
   static std::vector<Kernel> load_all(std::string source, Target target, const PackedProgram* packed = nullptr);
+  // Returns why the kernel does not run a launch that its program does; empty where the kernel does.
+  std::string why_not(std::span<const Tensor> tensors, LaunchSize size, std::span<const std::size_t> places = {}) const;
+  // Says of all blocks that the kernel refuses them, for the next kernel.
+  void refuse_all(std::span<const Tensor> tensors, StreamHandle stream, std::span<const std::size_t> places) const;
   // Without checks, for sizes that are not empty; `places` as LaunchArguments have them.
   void prepare(std::span<const Tensor> tensors, LaunchSize size, std::span<const std::size_t> places = {}) const;
   void run(std::span<const Tensor> tensors, LaunchSize size, StreamHandle stream,

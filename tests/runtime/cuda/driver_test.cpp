@@ -66,7 +66,7 @@ class Driver : public ::testing::Test {
 TEST_F(Driver, ALaunchNeitherAllocatesNorWaits) {
   const Device gpu = Device::open(0);
   const DeviceKernel kernel(gpu, std::array<char, 4>{}, "kernel", 1024);
-  const std::array<std::byte, 64> arguments{};
+  const std::array<std::byte, 640> arguments{};
   calls();
   const long before = allocations();
   kernel.launch(1, 32, arguments, nullptr);
@@ -143,8 +143,8 @@ TEST_F(Driver, MapsFollowTheArguments) {
   calls();
   launch(12);
   EXPECT_EQ(calls(),
-            "cuTensorMapEncodeTiled cuTensorMapEncodeTiled "
-            "cuCtxPushCurrent_v2 cuLaunchKernelEx cuCtxPopCurrent_v2 ");
+            "cuCtxPushCurrent_v2 cuTensorMapEncodeTiled cuTensorMapEncodeTiled "
+            "cuCtxPushCurrent_v2 cuLaunchKernelEx cuCtxPopCurrent_v2 cuCtxPopCurrent_v2 ");
   constexpr std::size_t begin = 384;  // of 96 and 5 times 48 bytes, a multiple of 64
   std::array<std::uint64_t, 12> x{}, o{};
   std::memcpy(x.data(), fake().parameter() + begin, sizeof x);

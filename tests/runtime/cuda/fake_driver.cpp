@@ -16,8 +16,8 @@ unsigned memory_type;
 bool memory_is_mapped, memory_is_managed;
 int memory_device, pageable_access;
 bool launched_early;
-char launched;                          // the first byte of the cubin whose kernel ran last
-std::array<std::byte, 4096> parameter;  // of that kernel
+char launched;                         // the first byte of the cubin whose kernel ran last
+std::array<std::byte, 640> parameter;  // of that kernel: as many bytes as the largest one of the tests has
 
 int note(const char* name) {
   std::strncat(calls, name, sizeof calls - std::strlen(calls) - 2);
@@ -97,9 +97,9 @@ extern "C" int cuModuleGetFunction(std::uintptr_t* function, std::uintptr_t modu
   *function = module;
   return note("cuModuleGetFunction");
 }
-extern "C" int cuLaunchKernelEx(const wkvc::CudaLaunch* launch, std::uintptr_t function, void**, void** extra) {
+extern "C" int cuLaunchKernelEx(const wkvc::CudaLaunch* launch, std::uintptr_t function, void** parameters, void**) {
   launched = static_cast<char>(function);
-  std::memcpy(parameter.data(), extra[1], *static_cast<const std::size_t*>(extra[3]));
+  std::memcpy(parameter.data(), *parameters, parameter.size());
   const auto is_early = [](const wkvc::CudaLaunchAttribute& attribute) {
     return attribute.which == wkvc::CudaLaunchAttribute::programmatic_stream_serialization && attribute.value == 1;
   };

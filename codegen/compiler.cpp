@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <functional>
-#include <set>
 
 #include <mlir/IR/MLIRContext.h>
 #include <mlir/IR/Verifier.h>
@@ -17,6 +15,7 @@
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
 #include "codegen/nest/Nest.h"
+#include "codegen/pairs.h"
 #include "codegen/passes.h"
 #include "codegen/rec/Rec.h"
 #include "codegen/target/Target.h"
@@ -40,50 +39,6 @@ void apply(rec::RecurrenceOp op, const Config& config) {
 
 void apply(chunk::ProgramOp op, const Config& config) {
   if (config.sram) op.setSramBudgetAttr(OpBuilder(op.getContext()).getI64IntegerAttr(config.sram));
-}
-
-// What a plain program or kernel has in common with the refused one, and with no other.
-std::string kind_of(chunk::ProgramOp program) {
-  const char* pass = program.getRecompute() ? " recompute" : program.getBackward() ? " backward" : " forward";
-  return program.getRecurrence().str() + pass + (program.getSummary() ? " summary" : "");
-}
-std::string kind_of(warp::KernelOp kernel) {
-  std::string refusals;
-  for (auto expect : kernel.getBody().getOps<warp::ExpectOp>()) refusals = expect.getTensor().str();
-  for (auto only : kernel.getBody().getOps<warp::OnlyRefusedOp>()) refusals = only.getTensor().str();
-  return kernel.getOp().str() + (kernel.getBackward() ? " backward " : " forward ") +
-         (kernel.getSummary() ? "summary " : "") + refusals;
-}
-
-// The passes of one recurrence, each once. A placed program that recomputes states is that of the next program.
-void check_distinct(ModuleOp module, bool placed) {
-  std::set<std::string> kinds;
-  for (Operation& op : *module.getBody()) {
-    std::string kind;
-    if (auto program = dyn_cast<chunk::ProgramOp>(op); program && !(placed && program.getRecompute()))
-      kind = kind_of(program) + (program.getPlain() ? " plain" : "");
-    if (auto kernel = dyn_cast<warp::KernelOp>(op)) kind = kernel.getSymName().str();
-    if (!kind.empty() && !kinds.insert(kind).second)
-      user_error("the text holds '{}' twice; expected each pass of one recurrence once", kind);
-  }
-}
-
-// What a plain program or kernel refuses is for the next one.
-template <class Op>
-void check_pairs(const llvm::SmallVector<Op>& ops) {
-  Op plain;
-  for (Op op : ops) {
-    const bool follows = plain && op.getRefused() && kind_of(op) == kind_of(plain);
-    if (follows != (plain || op.getRefused()))
-      user_error(
-          "the text of this stage has a plain {0} without a refused one of the same pass right behind it, or a refused "
-          "one without a plain one before it",
-          Op::getOperationName().str());
-    plain = op.getPlain() ? op : Op();
-  }
-  if (plain)
-    user_error("the text of this stage ends with a plain {}, whose refused one is missing",
-               Op::getOperationName().str());
 }
 
 // Operations of a C++ recurrence, which are read from its text, are where they were written.
@@ -114,12 +69,7 @@ OwningOpRef<ModuleOp> read(const Source& source, const Config& config, MLIRConte
   };
   if (operations.empty() || !llvm::all_of(operations, belongs))
     user_error("the text of this stage holds nothing but {}", chunk ? "chunk.program" : "warp.kernel or nest.kernel");
-  check_distinct(*module, placed);
-  const auto programs = llvm::to_vector(module->getBody()->getOps<chunk::ProgramOp>());
-  const auto recomputes = [](chunk::ProgramOp program) { return program.getRecompute(); };
-  check_pairs(llvm::to_vector_of<chunk::ProgramOp>(llvm::make_filter_range(programs, recomputes)));
-  check_pairs(llvm::to_vector_of<chunk::ProgramOp>(llvm::make_filter_range(programs, std::not_fn(recomputes))));
-  check_pairs(llvm::to_vector(module->getBody()->getOps<warp::KernelOp>()));
+  check_pairs(*module, placed);
   module->walk([&](chunk::ProgramOp op) { apply(op, config); });
   if (placed) check_placed(*module);
   return module;

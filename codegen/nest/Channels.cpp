@@ -49,6 +49,15 @@ ChannelOp replacement_of(ChannelOp channel) {
 
 int64_t all_warps(RoleOp role) { return static_cast<int64_t>(role.getCopies() * role.getWarps()); }
 
+int64_t first_warp_of(RoleOp role) {
+  int64_t first = 0;
+  for (RoleOp other : role->getParentOfType<KernelOp>().getBody().getOps<RoleOp>()) {
+    if (other == role) break;
+    first += all_warps(other);
+  }
+  return first;
+}
+
 bool is_inlined(Operation* op) {
   if (isa<ConstantOp, RowOp, PartOp, TransposeOp, StackOp>(op)) return true;
   if (!isa<ElementOp, ElementwiseOp, DecayedPairsOp, ConvertOp>(op)) return false;

@@ -60,4 +60,7 @@ ChannelOp replacement_of(ChannelOp channel);
 // Returns all warps of a role, those of its copies together.
 int64_t all_warps(RoleOp role);
 
+// Returns the block's first warp that is a role's.
+int64_t first_warp_of(RoleOp role);
+
 }  // namespace wkvc::nest

@@ -83,14 +83,17 @@ def Nest_KernelOp : Nest_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     of the chunks. The value rows of a head may be dealt to `parts`, with as many blocks that have nothing in common.
     A kernel `for` a recurrence says its tensors, as "input q bf16 B,T,H,K": such a kernel can be emitted, and all of its
     operations have a meaning. Others may have nest.compute.
+    `expects` inputs: a guarded kernel. A block refuses a head, and leaves no last state, where a sample of one of these
+    inputs is far below one, or where a role's nest.guard or nest.store_state sees what is not finite. It says so in a
+    tensor such as "workspace forward_refused f32 B,H,1,1", for a kernel with scales behind this one.
   }];
   let arguments = (ins StrAttr:$sym_name, OptionalAttr<StrAttr>:$recurrence, OptionalAttr<I64Attr>:$chunk,
                        OptionalAttr<I64Attr>:$key_dim, OptionalAttr<I64Attr>:$value_dim,
-                       OptionalAttr<StrArrayAttr>:$tensors, I64Attr:$shared,
+                       OptionalAttr<StrArrayAttr>:$tensors, OptionalAttr<StrArrayAttr>:$expects, I64Attr:$shared,
                        DefaultValuedAttr<I64Attr, "1">:$cluster, Wkvc_Parts:$parts);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name (`for` $recurrence^ `chunk` $chunk `head` $key_dim `x` $value_dim `tensors` $tensors)?
+    $sym_name (`for` $recurrence^ `chunk` $chunk `head` $key_dim `x` $value_dim `tensors` $tensors)? (`expects` $expects^)?
     `shared` $shared (`cluster` $cluster^)? (`parts` $parts^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
@@ -332,8 +335,20 @@ def Nest_LoadStateOp : Nest_Op<"load_state"> {
 
 def Nest_StoreStateOp : Nest_Op<"store_state"> {
   let summary = "A state goes to a tensor, if anybody wants it";
+  let description = "In a guarded kernel all roles meet before; the state stays where one of them has seen, or the state is, not finite.";
   let arguments = (ins Nest_Tile:$tile, StrAttr:$tensor);
   let assemblyFormat = "$tile `to` $tensor `:` type($tile) attr-dict";
+}
+
+def Nest_GuardOp : Nest_Op<"guard"> {
+  let summary = "In a guarded kernel: the block refuses if an element is not finite";
+  let description = [{
+    Numbers beyond f16 become infinite where they are rounded, and products and sums keep what is not finite. So a guard
+    sees it in all tiles that come of a rounded one.
+  }];
+  let arguments = (ins Nest_Tile:$tile);
+  let assemblyFormat = "$tile `:` type($tile) attr-dict";
+  let hasVerifier = 1;
 }
 
 def Nest_ComputeOp : Nest_Op<"compute"> {

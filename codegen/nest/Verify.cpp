@@ -1,6 +1,7 @@
 // The verifiers of operations: extents and types, the room of a block, both ends of channels, and products under way.
 #include <mlir/Analysis/Liveness.h>
 
+#include "codegen/nest/Guards.h"
 #include "codegen/nest/Instructions.h"
 #include "codegen/nest/Pipeline.h"
 #include "codegen/nest/Printable.h"
@@ -144,7 +145,7 @@ LogicalResult KernelOp::verifyRegions() {
   });
   for (RoleOp role : getBody().getOps<RoleOp>())
     if (succeeded(result)) result = verify_registers(role);
-  if (failed(result) || failed(verify_pipeline(*this))) return failure();
+  if (failed(result) || failed(verify_pipeline(*this)) || failed(verify_guards(*this))) return failure();
   return getRecurrence() ? verify_printable(*this) : success();
 }
 

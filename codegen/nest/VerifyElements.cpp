@@ -56,6 +56,12 @@ LogicalResult ConvertOp::verify() {
   return emitOpError() << "makes a tile in registers of the same extents, not " << to << " of " << from;
 }
 
+LogicalResult GuardOp::verify() {
+  const TileType tile = getTile().getType();
+  if (!tile.isShared() && tile.getRows() > 1 && tile.getColumns() > 1) return success();
+  return emitOpError() << "sees a matrix in registers, not " << tile;
+}
+
 LogicalResult TokensOp::verify() {
   if (!is_of_tokens(getResult().getType()))
     return emitOpError() << "makes a row of f32 as tokens, not " << getResult().getType();

@@ -10,7 +10,7 @@
 extern "C" const char* nest_lanes_run(const void* arguments, unsigned blocks, int threads, long long shared_bytes) {
   static std::string message;
   try {
-    wkvc::MappedArgs<8, 4> args;
+    wkvc::MappedArgs<9, 4> args;
     std::memcpy(&args, arguments, sizeof args);
     wkvc::lanes_machine::Machine machine(threads, shared_bytes, 1);
     for (unsigned block = 0; block < blocks; ++block) machine.run_cluster(block, [&] { gdn_c64_forward(args); });

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kBound = 1.8e-3;
 
-using Mapped = MappedArgs<8, 4>;
+using Mapped = MappedArgs<9, 4>;
 using Run = const char*(const void* arguments, unsigned blocks, int threads, long long shared_bytes);
 
 // The words that tests/templates/lanes reads: data, extents, strides in bytes, and the rows of a box.

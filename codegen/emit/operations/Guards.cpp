@@ -1,4 +1,5 @@
 // Which blocks of plain and refused kernels go on.
+#include "codegen/emit/Samples.h"
 #include "codegen/emit/operations/Operations.h"
 #include "codegen/target/Target.h"
 
@@ -12,17 +13,13 @@ static void write_only_refused(KernelText& text, warp::OnlyRefusedOp op) {
 
 // Returns the largest element in a sample of the tensor's tokens, of those that the block goes through.
 static std::string largest_of_sample(KernelText& text, llvm::StringRef name) {
-  const TensorSpec& spec = text.tensors.of(name).spec;
-  const char last = spec.dims.back()[0];
-  const int columns = last == 'K' ? text.manifest.key_dim : last == 'V' ? text.manifest.value_dim : 1;
   const std::string tokens =
       text.traits.is_cut
           ? fmt::format(
                 "first_token<{0}>(tokens_of(args, block), begin), first_token<{0}>(tokens_of(args, block), end)",
                 text.kernel.getChunk())
           : "0, tokens_of(args, block)";
-  return fmt::format("largest_of_sample<{}, {}>({}, block, {})", name_of(spec.dtype), columns, text.tensor(name),
-                     tokens);
+  return sample_text(text.tensors.of(name), text.manifest, tokens);
 }
 
 static void write_expected(KernelText& text, const std::string& start, ArrayAttr names) {

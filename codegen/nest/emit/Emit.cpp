@@ -14,7 +14,7 @@ namespace wkvc::nest {
 namespace {
 
 void reserve_names(Identifiers& names) {
-  for (const char* used : {"args", "maps", "block", "role", "at", "c", "chunks", "tokens"}) names.unique(used);
+  for (const char* used : {"args", "maps", "block", "role", "at", "c", "chunks", "tokens", "guard"}) names.unique(used);
 }
 
 void write_tiles(NestText& text) {
@@ -61,19 +61,18 @@ void write_registers(NestText& text, RoleOp role) {
 }
 
 // The names of a role's copies and warps, and what they do.
-void write_role(NestText& text, RoleOp role, int64_t first) {
+void write_role(NestText& text, RoleOp role) {
   const NamesOfBlock names(text.names);
   write_registers(text, role);
-  text.line("const Role role = role_of(block.warp, {}, {});", first, role.getWarps());
+  text.line("const Role role = role_of(block.warp, {}, {});", first_warp_of(role), role.getWarps());
   write_body(text, role.getBody());
-  bool stores = false;
-  role.walk([&](StoreOp) { stores = true; });
-  if (stores) text.line("await_stores();");
+  if (role.getBody().getOps<StoreStateOp>().empty()) write_vote(text);
+  if (starts_stores(role)) text.line("await_stores();");
 }
 
 void write_roles(NestText& text) {
-  int64_t first = 0;
   for (RoleOp role : text.kernel.getBody().getOps<RoleOp>()) {
+    const int64_t first = first_warp_of(role);
     const int64_t end = first + all_warps(role);
     const std::string condition = end == text.manifest.warps ? "" : fmt::format("if (block.warp < {}) ", end);
     const std::string line = fmt::format("{}{{  // {}", condition, role.getSymName().str());
@@ -83,8 +82,7 @@ void write_roles(NestText& text) {
     } else {
       text.lines.reopen("} else " + line);
     }
-    write_role(text, role, first);
-    first = end;
+    write_role(text, role);
   }
   text.lines.close();
 }
@@ -107,6 +105,7 @@ std::string emit_cuda(KernelOp kernel) {
   write_tiles(text);
   text.line("const long long tokens = tokens_of(args, block);");
   text.line("const int chunks = chunk_count<{}>(tokens);", manifest.chunk);
+  write_guard(text);
   write_channels(text);
   write_beginning(text);
   write_roles(text);

@@ -21,7 +21,7 @@ std::string chunk_text(Operation* op, uint64_t ahead) {
 static const OperationWriters& all_writers() {
   static const OperationWriters writers = [] {
     OperationWriters all;
-    for (auto add_group : {add_channels, add_products, add_tensors, add_values}) add_group(all);
+    for (auto add_group : {add_channels, add_guards, add_products, add_tensors, add_values}) add_group(all);
     return all;
   }();
   return writers;

@@ -8,6 +8,12 @@ using namespace mlir;
 
 namespace wkvc::nest {
 
+bool starts_stores(RoleOp role) {
+  bool stores = false;
+  role.walk([&](StoreOp) { stores = true; });
+  return stores;
+}
+
 void write_load(NestText& text, LoadOp load, const std::string& chunk) {
   auto channel = load.getChannel().getDefiningOp<ChannelOp>();
   auto replacement = replacement_of(channel);
@@ -56,6 +62,7 @@ void write_load_state(NestText& text, LoadStateOp op) {
 
 void write_store_state(NestText& text, StoreStateOp op) {
   const NamedTensor& tensor = text.tensors.of(op.getTensor());
+  write_vote_on(text, op);
   text.line("store_state{}({}, {}, block, role.row0_of_all());", stored_as(tensor.spec), text.name(op.getTile()),
             tensor.variable);
 }

@@ -16,7 +16,7 @@
 !column = !nest.tile<64x1xf32, plain>
 !tokens = !nest.tile<1x64xf32, tokens>
 !number = !nest.tile<1x1xf32, fragments>
-nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tensors ["input q bf16 B,T,H,K", "input k bf16 B,T,H,K", "input v bf16 B,T,H,V", "input g f32 B,T,H", "input beta f32 B,T,H", "output o bf16 B,T,H,V", "initial_state initial_state f32 B,H,V,K", "final_state final_state f32 B,H,V,K"] shared 232448 {
+nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tensors ["input q bf16 B,T,H,K", "input k bf16 B,T,H,K", "input v bf16 B,T,H,V", "input g f32 B,T,H", "input beta f32 B,T,H", "output o bf16 B,T,H,V", "workspace forward_refused f32 B,H,1,1", "initial_state initial_state f32 B,H,V,K", "final_state final_state f32 B,H,V,K"] expects ["q", "k", "v"] shared 232448 {
   %q = nest.channel depth 3 : !keys
   %k = nest.channel depth 3 : !keys
   %v = nest.channel depth 3 : !keys
@@ -146,6 +146,7 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
       nest.release %q16 : !keys16
       nest.release %P : !square16
       %O16 = nest.convert %O : !sums -> !nest.tile<64x64xbf16, operand>
+      nest.guard %O16 : !nest.tile<64x64xbf16, operand>
       %outputs = nest.transpose %O16 : !nest.tile<64x64xbf16, operand> -> !nest.tile<64x64xbf16, operand>
       nest.put %outputs into %o : !nest.tile<64x64xbf16, operand> to !keys
       %all_outputs = nest.get %o : !keys

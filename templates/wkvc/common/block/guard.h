@@ -110,12 +110,17 @@ class Guard {
     return any;
   }
   // The same before it leaves this state: called once by each of the warps that have rows of it, who meet at barrier
-  // `Id`: 0 if these are all warps, else one that no team has.
+  // `Id`: 0 if these are all warps, else one that no team has. `first`: the first one of those warps.
   template <int Warps, int Id = 0, int R, int C>
-  WKVC_INLINE bool refuses_state(const Tile<f32, R, C>& state) const {
+  WKVC_INLINE bool refuses_state(const Tile<f32, R, C>& state, int first = 0) const {
     const bool any = block_.template any<Id>(Warps, has_seen() || !is_finite(state));
-    leave(any);
+    leave(any, first);
     return any;
+  }
+  // For the block's other warps, which meet at barrier 0 those that have rows of the state: `Warps` of both.
+  template <int Warps>
+  WKVC_INLINE void tell_block() const {
+    block_.template any<0>(Warps, has_seen());
   }
   // The same in a cluster, by two calls with a barrier of the cluster between them, so that no block leaves a state
   // where another one refuses. First each of the warps that have rows of the state says whether it has seen anything.
@@ -152,8 +157,8 @@ class Guard {
 
   WKVC_INLINE bool has_seen() const { return failed_ || is_nan(sum_, T{}); }
 
-  WKVC_INLINE void leave(bool refuses) const {
-    if (block_.rank == 0 && block_.warp == 0 && lanes::is_first()) *refusal_ = refuses ? 1.f : 0.f;
+  WKVC_INLINE void leave(bool refuses, int warp = 0) const {
+    if (block_.rank == 0 && block_.warp == warp && lanes::is_first()) *refusal_ = refuses ? 1.f : 0.f;
   }
 
   const Block& block_;

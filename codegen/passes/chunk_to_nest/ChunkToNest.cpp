@@ -64,10 +64,11 @@ void chunk_to_nest(chunk::ProgramOp program, ModuleOp kernels) {
   expect_takes(program);
   OpBuilder b(program.getContext());
   b.setInsertionPointToEnd(kernels.getBody());
-  auto kernel = nest::KernelOp::create(
-      b, program.getLoc(), b.getStringAttr(kernel_name(program)), program.getRecurrenceAttr(), program.getChunkAttr(),
-      program.getKeyDimAttr(), program.getValueDimAttr(), tensor_list(program, {}, /*keeps_states=*/false, 0),
-      b.getI64IntegerAttr(sm_90a.block.shared_bytes), b.getI64IntegerAttr(1), b.getI64IntegerAttr(1));
+  auto kernel = nest::KernelOp::create(b, program.getLoc(), b.getStringAttr(kernel_name(program)),
+                                       program.getRecurrenceAttr(), program.getChunkAttr(), program.getKeyDimAttr(),
+                                       program.getValueDimAttr(), tensor_list(program, {}, /*keeps_states=*/false, 0),
+                                       program.getPlainAttr(), b.getI64IntegerAttr(sm_90a.block.shared_bytes),
+                                       b.getI64IntegerAttr(1), b.getI64IntegerAttr(1));
   b.createBlock(&kernel.getBody());
   NestContext context(program, kernel);
   build_roles(context);

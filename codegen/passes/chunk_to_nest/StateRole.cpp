@@ -182,7 +182,9 @@ void StateRole::multiply(ArrayRef<chunk::DotOp> dots) {
 
 void StateRole::put_output(chunk::OutputOp output) {
   const Type element = nest::tile_of(context_.channel_of(output.getX())).getElement();
-  Value rounded = role_.transposed(role_.converted(tile_of(output.getX()), element, Layout::operand));
+  Value rounded = role_.converted(tile_of(output.getX()), element, Layout::operand);
+  context_.create<nest::GuardOp>(rounded);
+  rounded = role_.transposed(rounded);
   Value channel = context_.channel_of(output.getX());
   context_.create<nest::PutOp>(rounded, channel);
   Value part = context_.create<nest::PartOp>(context_.tile(context_.chunk(), kGroupRows, element, Layout::swizzled),

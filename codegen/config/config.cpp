@@ -81,6 +81,17 @@ void check_intermediate_states(const Config& config) {
         config.states_every, config.pass);
 }
 
+// A forward kernel by warp groups gives no states to a backward pass, and is guarded.
+void check_form(const Config& config) {
+  if (!is_by_warpgroups(config)) return;
+  if (config.pass != "forward")
+    user_error("--form {0} with --pass {1}: such kernels have no gradients yet; give --form strips, or --pass forward",
+               config.form, config.pass);
+  if (config.scales == "always")
+    user_error("--form {0} with --scales always: such kernels are guarded; leave one of the two options out",
+               config.form);
+}
+
 // A backward pass alone has no kernel for an N, which must not pass for M.
 void check_second(const ConfigOption& option, const Config& config) {
   if (config.pass != "backward" || option.of != OfKernels::each || option.follows) return;
@@ -126,6 +137,7 @@ void check_config(const Config& config) {
   for (const ConfigOption& option : config_options()) check_second(option, config);
   if (auto fault = fault_of(forward_schedule(config), /*backward=*/false, CalledBy::options)) user_error("{}", *fault);
   check_intermediate_states(config);
+  check_form(config);
 }
 
 void check_operands(const Config& config) {

@@ -188,7 +188,7 @@ class Reaching final : public Backend {
  public:
   void run(unsigned, std::span<const std::byte>, StreamHandle) const override {}
   void copy(void*, const void*, std::size_t, StreamHandle) const override {}
-  void set_zero(void*, std::size_t, StreamHandle) const override {}
+  void fill(void*, unsigned char, std::size_t, StreamHandle) const override {}
   std::string why_unreachable(const void* data) const override { return gpu_.why_unreachable(data); }
   CubinUsage usage() const override { return {}; }
 

@@ -122,7 +122,7 @@ TEST(GuardedNestText, IsFollowedByTodaysKernel) {
 }
 
 TEST(GuardedNestText, IsFollowedByAKernelOfTheSameRecurrence) {
-  const std::string nest = lower_to(source_from(text_named("gdn_c64_forward")), Stage::warp, {});
+  const std::string nest = text_named("gdn_c64_forward");
   const std::string scaled = scaled_kernel(Stage::warp, "warp.kernel \"gated_delta_net_forward_scaled\"");
   const auto error = [](const std::string& text) -> std::string {
     try {
@@ -136,7 +136,6 @@ TEST(GuardedNestText, IsFollowedByAKernelOfTheSameRecurrence) {
   EXPECT_THAT(error(scaled), is_apart);
   EXPECT_THAT(error(scaled + nest), is_apart);
   EXPECT_THAT(error(nest + edited(scaled, "for \"gated_delta_net\"", "for \"delta_net\"")), is_apart);
-  EXPECT_THAT(error(nest + nest), testing::HasSubstr("the text holds 'gdn_c64_forward' twice"));
 }
 
 TEST_P(GuardedNest, RefusesNothingOrdinary) {

@@ -27,7 +27,6 @@ std::string kind_of(warp::KernelOp kernel) {
   return kernel.getOp().str() + (kernel.getBackward() ? " backward " : " forward ") +
          (kernel.getSummary() ? "summary " : "") + refusals;
 }
-
 std::string kind_of(nest::KernelOp kernel) {
   return kernel.getRecurrence()->str() + " forward " + nest::refusals_of(kernel).str();
 }
@@ -40,7 +39,6 @@ void check_distinct(ModuleOp module, bool placed) {
     if (auto program = dyn_cast<chunk::ProgramOp>(op); program && !(placed && program.getRecompute()))
       kind = kind_of(program) + (program.getPlain() ? " plain" : "");
     if (auto kernel = dyn_cast<warp::KernelOp>(op)) kind = kernel.getSymName().str();
-    if (auto kernel = dyn_cast<nest::KernelOp>(op)) kind = kernel.getSymName().str();
     if (!kind.empty() && !kinds.insert(kind).second)
       user_error("the text holds '{}' twice; expected each pass of one recurrence once", kind);
   }

@@ -335,7 +335,10 @@ def Nest_LoadStateOp : Nest_Op<"load_state"> {
 
 def Nest_StoreStateOp : Nest_Op<"store_state"> {
   let summary = "A state goes to a tensor, if anybody wants it";
-  let description = "In a guarded kernel all roles meet before; the state stays where one of them has seen, or the state is, not finite.";
+  let description = [{
+    In a guarded kernel all roles meet before. The state stays out of the tensor where the block refuses: where a guard has
+    seen what is not finite, or the state has such an element.
+  }];
   let arguments = (ins Nest_Tile:$tile, StrAttr:$tensor);
   let assemblyFormat = "$tile `to` $tensor `:` type($tile) attr-dict";
 }

@@ -58,8 +58,11 @@ LogicalResult ConvertOp::verify() {
 
 LogicalResult GuardOp::verify() {
   const TileType tile = getTile().getType();
-  if (!tile.isShared() && tile.getRows() > 1 && tile.getColumns() > 1) return success();
-  return emitOpError() << "sees a matrix in registers, not " << tile;
+  if (tile.isShared() || tile.getRows() == 1 || tile.getColumns() == 1)
+    return emitOpError() << "sees a matrix in registers, not " << tile;
+  if (getTile().getDefiningOp<TransposeOp>())
+    return emitOpError() << "sees a tile as it lies in registers: guard the tile before nest.transpose";
+  return success();
 }
 
 LogicalResult TokensOp::verify() {

@@ -17,12 +17,6 @@ using testing::HasSubstr;
 
 std::string emitted(std::string nest) { return lower_to(source_from(std::move(nest)), Stage::cuda, {}); }
 
-std::string edited(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
-
 std::string refusal_of(const std::string& nest) {
   try {
     emitted(nest);

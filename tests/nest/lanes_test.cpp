@@ -66,17 +66,39 @@ Values run_in_lanes(const Manifest& manifest, const Problem& problem) {
   return values;
 }
 
-TEST(NestLanes, FollowTheRecurrence) {
+std::string recurrence() {
   Config config;
   config.key_dim = config.value_dim = 128;
-  const std::string rec = rec_text(gated_delta_net(), config);
-  const Manifest manifest = manifest_from(lower_to(source_from(text_named("gdn_c64_forward")), Stage::cuda, {}));
+  return rec_text(gated_delta_net(), config);
+}
+
+Manifest manifest_of_nest() {
+  return manifest_from(lower_to(source_from(text_named("gdn_c64_forward")), Stage::cuda, {}));
+}
+
+TEST(NestLanes, FollowTheRecurrence) {
+  const std::string rec = recurrence();
+  const Manifest manifest = manifest_of_nest();
   for (const std::int64_t tokens : {1, 64, 330}) {
     const Problem problem = random_problem(manifest, rec, {2, tokens, 2}, 5);
     const Values reference = reference_of(manifest, rec, problem.size, rounded(manifest, problem));
     const Values results = run_in_lanes(manifest, problem);
     for (const auto& [name, expected] : reference)
       EXPECT_LE(relative_error(results.at(name), expected), kBound) << name << ", T " << tokens;
+    EXPECT_EQ(results.at("forward_refused"), std::vector<double>(4)) << "T " << tokens;
+  }
+}
+
+// The second head's values are too small, as a sample shows, or one of them is too large.
+TEST(NestLanes, RefuseWhatF16DoesNotHold) {
+  const Manifest manifest = manifest_of_nest();
+  for (const double large : {0., 1e6}) {
+    Problem problem = random_problem(manifest, recurrence(), {1, 130, 2}, 5);
+    std::vector<double>& v = problem.values.at("v");
+    for (std::size_t i = 0; i < v.size(); ++i)
+      if (i / 128 % 2 == 1) v[i] *= large == 0 ? 1e-6 : 1;
+    v[(99 * 2 + 1) * 128 + 100] += large;
+    EXPECT_EQ(run_in_lanes(manifest, problem).at("forward_refused"), (std::vector<double>{0, 1})) << large;
   }
 }
 

@@ -20,12 +20,7 @@ std::string seen_first(KernelOp kernel) {
   return seen.empty() ? "f32" : seen;
 }
 
-// A transposed tile has the same elements.
-void write_see(NestText& text, GuardOp guard) {
-  Value tile = guard.getTile();
-  while (auto transpose = tile.getDefiningOp<TransposeOp>()) tile = transpose.getTile();
-  text.line("guard.see({});", tile_text(text, tile));
-}
+void write_see(NestText& text, GuardOp guard) { text.line("guard.see({});", tile_text(text, guard.getTile())); }
 
 }  // namespace
 

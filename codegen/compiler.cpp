@@ -231,10 +231,6 @@ Source source_from(std::string text) {
       "C++ with its wkvc-manifest line");
 }
 
-bool is_nest(const Source& source) {
-  return source.stage == Stage::warp && source.text.find("warp.kernel") == std::string::npos;
-}
-
 bool has_backward(const Source& source) {
   if (source.stage == Stage::cuda) {
     const auto is_backward = [](const Manifest& manifest) { return manifest.pass == Direction::backward; };

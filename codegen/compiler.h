@@ -63,9 +63,6 @@ Source source_from(std::string text);
 // Says whether the source becomes a kernel of single tokens (--chunk 1), which has no chunk stage and no warp stage.
 bool is_token_kernel(const Source& source, const Config& config);
 
-// Returns whether a text of the stage warp is a nest: kernels by roles and channels (codegen/nest).
-bool is_nest(const Source& source);
-
 // Returns whether a text holds a backward pass. A text of the rec stage holds none. Throws UserError as lower_to does.
 bool has_backward(const Source& source);
 

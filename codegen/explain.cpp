@@ -7,6 +7,7 @@
 #include "codegen/compiler.h"
 #include "codegen/emit/Buffers.h"
 #include "codegen/ir/Text.h"
+#include "codegen/nest/passes/Places.h"
 #include "codegen/missing_range.h"
 #include "codegen/reported_name.h"
 #include "codegen/warp/Warp.h"
@@ -58,12 +59,36 @@ Json entry_of(const Buffer& buffer, warp::KernelOp kernel) {
           {"lifetime", {buffer.from, buffer.to}}};
 }
 
+// The slots of a nest's channel, which nothing else uses.
+Json entry_of(nest::ChannelOp channel, nest::KernelOp kernel) {
+  const nest::TileType tile = nest::tile_of(channel.getChannel());
+  return {{"kernel", kernel.getSymName().str()},
+          {"buffer", name_of(channel.getChannel()).str()},
+          {"offset", *channel.getOffset()},
+          {"bytes", channel.getDepth() * tile.bytes()},
+          {"dtype", dtype_text(tile.getElement())},
+          {"shape", {channel.getDepth(), tile.getRows(), tile.getColumns()}},
+          {"lifetime", nullptr}};
+}
+
+// What the kernels of a text of the stage warp have in shared memory.
+Json shared_memory(ModuleOp kernels) {
+  Json entries = Json::array();
+  kernels.walk([&](warp::KernelOp kernel) {
+    for (const Buffer& buffer : buffers_of(kernel)) entries.push_back(entry_of(buffer, kernel));
+  });
+  kernels.walk([&](nest::KernelOp kernel) {
+    nest::place_channels(kernel);
+    for (auto channel : kernel.getBody().getOps<nest::ChannelOp>()) entries.push_back(entry_of(channel, kernel));
+  });
+  return entries;
+}
+
 }  // namespace
 
 std::string explain_json(const Source& source, const Config& config) {
-  if (is_nest(source)) user_error("a nest explains itself: its text, and the emitted one, say roles and channels");
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<chunk::ChunkDialect, warp::WarpDialect>();
+  context.loadDialect<chunk::ChunkDialect, warp::WarpDialect, nest::NestDialect>();
   if (is_token_kernel(source, config)) return Json{{"sram", Json::array()}, {"contractions", Json::array()}}.dump();
   Json report{{"sram", nullptr}, {"contractions", nullptr}};
   if (source.stage <= Stage::placed) {
@@ -76,11 +101,8 @@ std::string explain_json(const Source& source, const Config& config) {
   }
   if (Json missing = missing_report(source, config); !missing.is_null()) report["missing_range"] = missing;
   if (source.stage <= Stage::warp) {
-    report["sram"] = Json::array();
     auto warp_stage = parse(lower_to(source, Stage::warp, config), context);
-    warp_stage->walk([&](warp::KernelOp kernel) {
-      for (const Buffer& buffer : buffers_of(kernel)) report["sram"].push_back(entry_of(buffer, kernel));
-    });
+    report["sram"] = shared_memory(*warp_stage);
   }
   return report.dump();
 }

@@ -5,6 +5,7 @@
 
 #include "codegen/compiler.h"
 #include "codegen/ir/Text.h"
+#include "codegen/nest/Explain.h"
 #include "codegen/warp/Warp.h"
 #include "runtime/base/plural.h"
 #include "runtime/error.h"
@@ -181,13 +182,16 @@ class Nest {
 std::string explain_schedule(const Source& source, const Config& config) {
   if (source.stage == Stage::cuda)
     user_error("the text of the stage cuda does not say its schedule; give an operator, or a text of an earlier stage");
-  if (is_nest(source)) user_error("a nest explains itself: its text says roles, channels and the order of each role");
   if (is_token_kernel(source, config)) return "for each token: 16 rows of the state a warp, without shared memory\n";
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<warp::WarpDialect>();
+  context.loadDialect<warp::WarpDialect, nest::NestDialect>();
   auto module = parse(lower_to(source, Stage::warp, config), context);
   std::string text;
-  module->walk([&](warp::KernelOp kernel) { text += (text.empty() ? "" : "\n") + Nest(kernel).run(); });
+  const auto add = [&](const std::string& of_kernel) { text += (text.empty() ? "" : "\n") + of_kernel; };
+  for (Operation& op : *module->getBody()) {
+    if (auto kernel = dyn_cast<warp::KernelOp>(op)) add(Nest(kernel).run());
+    if (auto kernel = dyn_cast<nest::KernelOp>(op)) add(nest::explain(kernel));
+  }
   return text;
 }
 

@@ -239,7 +239,8 @@ constexpr auto table = std::to_array<ConfigOption>({
      .field = {"form", &Config::form},
      .values = Words{forms},
      .automatic = true,
-     .otherwise = "`strips`",
+     .otherwise =
+         "`strips`. Where settings are chosen for a shape: as tuned, else `warpgroups` where the heads fill the GPU",
      .meaning = "`strips`: each warp has 16 rows of the state. `warpgroups`: a guarded forward kernel in chunks of 64, "
                 "whose state lies in sums of wgmma, for heads of 128 with one decay a token; blocks that this kernel "
                 "refuses run again in strips",

@@ -33,6 +33,7 @@ class Config:
     cluster: Count | None = None
     parts: Count | None = None
     scales: Scales | tuple[Scales, Scales] | None = None
+    form: Literal["strips", "warpgroups", "auto"] | None = None
     blocks: Count | tuple[Count, Count] | None = None
     sram: int | str | None = None
     arch: str | None = None

@@ -140,6 +140,8 @@ void add_recurrences(Cases& cases) {
   }
   cases.add(recurrence_named("gated_delta_net"),
             {.key_dim = 128, .value_dim = 128, .teams = 2, .rounds = 2, .scales = "guarded"});
+  for (const char* op : {"gated_delta_net", "simple_gla"})
+    cases.add(builtin(op), {.key_dim = 128, .value_dim = 128, .form = "warpgroups"});
 }
 
 // The text of the stage rec that the example prints.

@@ -5,7 +5,7 @@
 
 #include "codegen/compiler.h"
 #include "codegen/ir/Text.h"
-#include "codegen/warp/Warp.h"
+#include "codegen/warp/Channels.h"
 #include "runtime/base/plural.h"
 #include "runtime/error.h"
 

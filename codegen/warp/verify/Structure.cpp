@@ -1,6 +1,7 @@
 // All parts of a kernel's verification, and those without a file of their own: types that templates/ has, what belongs
 // where, guards, rings, and how many warps there are.
 #include "codegen/rec/Limits.h"
+#include "codegen/warp/Channels.h"
 #include "codegen/warp/Registers.h"
 #include "codegen/warp/verify/Rules.h"
 
@@ -284,10 +285,8 @@ LogicalResult KernelOp::verifyRegions() {
   if (result.wasInterrupted() || failed(structure.verify_shared_bytes()) || failed(verify_registers(*this)) ||
       failed(verify_places(*this)))
     return failure();
-  auto channel = channel_of(*this);
   if (has_phases(*this)) return success();
-  const bool is_ordered = !channel || !is_open(channel);
-  if (is_ordered && failed(verify_races(*this))) return failure();
+  if (!open_channel(*this) && failed(verify_races(*this))) return failure();
   return verify_lifetimes(*this);
 }
 

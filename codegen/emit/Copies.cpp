@@ -13,17 +13,11 @@ std::string kind_of(warp::RingOp ring) {
                      shape_text(ring.getType()), ring.getStages());
 }
 
-// Returns the channel in whose slots the maximum of a ring lies; null if it has none.
-static warp::ChannelOp channel_of_maximum(warp::RingOp ring) {
-  const Value maximum = maximum_of(ring);
-  return maximum ? warp::channel_around(maximum) : warp::ChannelOp();
-}
-
 // Returns whether rings have tiles of one kind, and are copied in one direction, at one time, to one place.
 static bool are_copied_alike(warp::RingOp a, warp::RingOp b) {
   return kind_of(a) == kind_of(b) && a.getExchanged() == b.getExchanged() &&
-         warp::channel_named_by(a) == warp::channel_named_by(b) && channel_of_maximum(a) == channel_of_maximum(b) &&
-         a.getEarly() == b.getEarly() && a.getBackward() == b.getBackward();
+         warp::channel_named_by(a) == warp::channel_named_by(b) && a.getEarly() == b.getEarly() &&
+         a.getBackward() == b.getBackward();
 }
 
 static void add_to_turns(AlikeRings& alike, warp::RingOp ring) {

@@ -227,6 +227,9 @@ class Structure {
                                << (shared ? "one" : "one for each of the " + std::to_string(warps) + " warps");
     if (!shared) return success();
     Value ring = op.getX().getDefiningOp<CurrentOp>().getRing();
+    if (auto before = dyn_cast_or_null<PublishMaxOp>(op->getPrevNode());
+        before && channel_around(before.getSlots()) != channel_around(op.getSlots()))
+      return op->emitOpError("has its slot in another channel than the maximum before it, with which it is published");
     if (!published_.insert(ring).second || !published_.insert(op.getSlots()).second)
       return op->emitOpError("a ring's maximum has a slot of its own, and is published once");
     return success();

@@ -55,7 +55,7 @@ static void write_chunk_range(KernelText& text) {
 // Writes where the slots of a channel behind other channels lie, and the teams with these slots.
 static void write_slots_behind(KernelText& text, warp::ChannelOp channel, const ChannelNames& names) {
   warp::KernelOp kernel = text.kernel;
-  text.line("using {} = RoundSlots<{}, {}, {}, {}, {}, {}, {}>;  // the same, the first slot's byte and first offset",
+  text.line("using {} = RoundSlots<{}, {}, {}, {}, {}, {}, {}>;  // and blocks, where slots and offsets begin",
             names.slots, kernel.getTeams(), channel.getBytes(), warp::team_bytes(kernel), channel.getDepth(),
             kernel.getCluster(), warp::begin_of_slots(channel), channel.getOffset());
   if (text.traits.goes_ahead)
@@ -115,10 +115,11 @@ static std::vector<std::string> name_places(KernelText& text) {
 static void write_places(KernelText& text) {
   const std::vector<std::string> places = name_places(text);
   if (places.empty()) return;
-  text.line("// Where buffers begin, in bytes from the start of {}.",
+  text.line("// Where buffers begin, in bytes from the start of {}{}.",
             text.traits.goes_ahead  ? "a team's memory, and from Slots::kOfTeam on of a chunk's slot"
             : text.traits.has_teams ? "a chunk's slot"
-                                    : "the block's shared memory");
+                                    : "the block's shared memory",
+            text.channels.size() > 1 ? ", of a slot of another channel from its kOffset on" : "");
   std::string constants;
   for (const std::string& each : places) {
     if (constants.size() + each.size() > kLongestLine) {

@@ -66,8 +66,10 @@ TEST(Rounds, NeedTeamsOfTheirOwn) {
   expect_contains(of("depth 2 offset 2040 bytes 8192", "warps 4"), "says 2040 bytes; expected a multiple of 16");
   expect_contains(of("depth 2 offset 2048 bytes 4611686018427387904", "warps 4"), "at most the 36928 of the kernel");
   expect_contains(of("depth 2 offset 2064 bytes 8192", "warps 4"), "makes 36960 bytes of shared memory");
-  expect_contains(of("depth 3 offset 2048 bytes 8192", "warps 4"), "has 3 slots for each chunk of a round; expected 1 to 2");
-  expect_contains(of("depth 0 offset 2048 bytes 8192", "warps 4"), "has 0 slots for each chunk of a round; expected 1 to 2");
+  expect_contains(of("depth 3 offset 2048 bytes 8192", "warps 4"),
+                  "has 3 slots for each chunk of a round; expected 1 to 2");
+  expect_contains(of("depth 0 offset 2048 bytes 8192", "warps 4"),
+                  "has 0 slots for each chunk of a round; expected 1 to 2");
   expect_contains(of(slots + " refuses", "warps 4"), "refuses: it belongs in a plain kernel");
   std::string backward = with_rounds(prepare);
   backward.replace(backward.find("] {"), 3, "] attributes {backward} {");

@@ -100,15 +100,23 @@ TEST(EmittedChannels, DoNotShareNamesWithBuffers) {
               testing::HasSubstr("const Slot<ChannelSlots> channel_slot(block, c - first, first);"));
 }
 
-TEST(EmittedChannels, AreLeftOutTogether) {
+// The kernel of two channels, as a plain kernel or as the one for what the plain kernel refuses.
+std::string guarded(const std::string& kind, const std::string& first) {
   std::string text = handed_over();
   const auto put_before = [&](const std::string& what, const std::string& more) { text.insert(text.find(what), more); };
   put_before("\"initial_state initial", "\"workspace refused f32 B,H,1,1\", ");
-  put_before("{\n", "attributes {plain} ");
-  put_before("%slots = ", "warp.expect \"refused\" [\"g\"] gradients []\n");
+  put_before("{\n", "attributes {" + kind + "} ");
+  put_before("%slots = ", first);
+  if (kind == "refused") return std::regex_replace(text, std::regex("kernel \"f\""), "kernel \"f_scaled\"");
   put_before("\n  %extra = ", " refuses");
   put_before("warp.store_state", "warp.refuse \"refused\" %S_end : !warp.tile<16x32xf32, fragments>\n");
-  EXPECT_THAT(emitted(text), testing::HasSubstr(R"(
+  return text;
+}
+
+TEST(EmittedChannels, AreLeftOutTogether) {
+  const std::string text = emitted(guarded("plain", "warp.expect \"refused\" [\"g\"] gradients []\n") +
+                                   guarded("refused", "warp.only_refused \"refused\"\n"));
+  EXPECT_THAT(text, testing::HasSubstr(R"(
         extra_team.claim();
         if (guard.leaves_out<Slots>(first)) {
           wait_copies<0>();
@@ -117,7 +125,7 @@ TEST(EmittedChannels, AreLeftOutTogether) {
           continue;
         }
 )"));
-  EXPECT_THAT(emitted(text), testing::HasSubstr(R"(
+  EXPECT_THAT(text, testing::HasSubstr(R"(
       slot.await();
       extra_slot.await();
       if (guard.leaves_out<Slots>(first)) {

@@ -119,7 +119,7 @@ static void write_places(KernelText& text) {
             text.traits.goes_ahead  ? "a team's memory, and from Slots::kOfTeam on of a chunk's slot"
             : text.traits.has_teams ? "a chunk's slot"
                                     : "the block's shared memory",
-            text.channels.size() > 1 ? ", of a slot of another channel from its kOffset on" : "");
+            text.channels.size() > 1 ? "; of other channels, from their kOffset on" : "");
   std::string constants;
   for (const std::string& each : places) {
     if (constants.size() + each.size() > kLongestLine) {

@@ -75,11 +75,11 @@ class Nest {
     if (text_.size() == behind) text_.resize(before);
   }
 
-  // Returns which channel a slot is of, where there are several.
+  // Returns which channel the slot of an operation is of, where there are several.
   std::string of_channel(Operation& op) {
     auto channel = warp::channel_named_by(&op);
     if (!channel || llvm::hasSingleElement(kernel_.getBody().getOps<warp::ChannelOp>())) return "";
-    return " of channel " + name_of(channel.getChannel()).str();
+    return ", channel " + name_of(channel.getChannel()).str();
   }
 
   void meet(Operation& op) {

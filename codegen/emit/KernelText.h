@@ -27,7 +27,7 @@ struct KernelText {
   std::string expr(mlir::Value value) const { return expressions.of(value); }
   const std::string& tensor(llvm::StringRef name) { return tensors.of(name).variable; }
   std::string place_of(mlir::Value shared) const { return places.lookup(shared.getDefiningOp()).data; }
-  // Returns the names of the channel in whose slots a ring, buffer or floats lie, or of the channel that an operation
+  // Return the names of the channel in whose slots a ring, buffer or floats lie, and of the one that an operation
   // names.
   const ChannelNames& names_around(mlir::Value shared) const {
     return channels.find(warp::channel_around(shared))->second;

@@ -74,7 +74,8 @@ INSTANTIATE_TEST_SUITE_P(All, PassText, testing::ValuesIn(text_files()), name_of
 
 std::string emitted(std::string text) { return lower_to(source_from(text), Stage::cuda, {}); }
 
-std::string handed_over() { return text_of(path(WKVC_PASS_TEXTS) / "hand-over" / "two_channels.diff", '+'); }
+std::string text_of_hand_over(const char* file) { return text_of(path(WKVC_PASS_TEXTS) / "hand-over" / file, '+'); }
+std::string handed_over() { return text_of_hand_over("two_channels.diff"); }
 
 TEST(EmittedChannels, HaveNamesAndPlacesOfTheirOwn) {
   const std::string text = emitted(handed_over());
@@ -90,6 +91,17 @@ TEST(EmittedChannels, HaveNamesAndPlacesOfTheirOwn) {
         "  const Slot<ExtraSlots> extra_slot(block, c - first, first);\n",
         " = slot.floats(at_row_);\n      float* const more = extra_slot.floats(at_more);\n",
         "  slot.await();\n      extra_slot.await();\n", "  slot.release();\n      extra_slot.release();\n"})
+    EXPECT_THAT(text, testing::HasSubstr(lines));
+}
+
+TEST(EmittedChannels, OfTeamsHaveSlotsSideBySide) {
+  const std::string text = emitted(text_of_hand_over("two_channels_of_teams.diff"));
+  for (const char* lines :
+       {"each with a slot of 1024 bytes\n//   and a slot of 1024 bytes:\n", "  using Slots = RoundSlots<2, 1024>;",
+        "  const Team<Slots> team(block);", "  using ExtraSlots = RoundSlots<2, 1024, 0, 1, 1, 2048, 1024>;",
+        "  const Team<ExtraSlots> extra_team(block);", " = team.floats(at_left);\n", " = extra_team.floats(at_more);\n",
+        "  const Slot<Slots> slot(block, c - first);\n", "  const Slot<ExtraSlots> extra_slot(block, c - first);\n",
+        " = slot.floats(at_left);\n", " = extra_slot.floats(at_more);\n"})
     EXPECT_THAT(text, testing::HasSubstr(lines));
 }
 

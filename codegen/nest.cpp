@@ -6,6 +6,7 @@
 #include "codegen/compiler.h"
 #include "codegen/ir/Text.h"
 #include "codegen/nest/Explain.h"
+#include "codegen/warp/Channels.h"
 #include "codegen/warp/Warp.h"
 #include "runtime/base/plural.h"
 #include "runtime/error.h"
@@ -76,15 +77,26 @@ class Nest {
     if (text_.size() == behind) text_.resize(before);
   }
 
+  // Returns which channel the slot of an operation is of, where there are several.
+  std::string of_channel(Operation& op) {
+    auto channel = warp::channel_named_by(&op);
+    if (!channel || llvm::hasSingleElement(kernel_.getBody().getOps<warp::ChannelOp>())) return "";
+    return ", channel " + name_of(channel.getChannel()).str();
+  }
+
   void meet(Operation& op) {
     flush();
     const bool of_team = op.getParentOfType<warp::TeamOp>() != nullptr;
-    line(isa<warp::AcquireOp>(op)   ? "waits until the state's warps have left its slot"
-         : isa<warp::PutOp>(op)     ? "hands its slot over"
-         : isa<warp::GetOp>(op)     ? "waits until the chunk is prepared"
-         : isa<warp::ReleaseOp>(op) ? "leaves the chunk's slot"
-         : of_team                  ? "-- the team's warps meet --"
-                                    : "-- all warps meet --");
+    line(meeting(op, of_team) + of_channel(op));
+  }
+
+  static std::string meeting(Operation& op, bool of_team) {
+    return isa<warp::AcquireOp>(op)   ? "waits until the state's warps have left its slot"
+           : isa<warp::PutOp>(op)     ? "hands its slot over"
+           : isa<warp::GetOp>(op)     ? "waits until the chunk is prepared"
+           : isa<warp::ReleaseOp>(op) ? "leaves the chunk's slot"
+           : of_team                  ? "-- the team's warps meet --"
+                                      : "-- all warps meet --";
   }
 
   // What a loop or a role is about.

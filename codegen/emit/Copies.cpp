@@ -1,6 +1,7 @@
 #include "codegen/emit/Copies.h"
 
 #include "codegen/emit/Expressions.h"
+#include "codegen/warp/Channels.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -15,7 +16,7 @@ std::string kind_of(warp::RingOp ring) {
 // Returns whether rings have tiles of one kind, and are copied in one direction, at one time, to one place.
 static bool are_copied_alike(warp::RingOp a, warp::RingOp b) {
   return kind_of(a) == kind_of(b) && a.getExchanged() == b.getExchanged() &&
-         warp::is_of_team(a.getResult()) == warp::is_of_team(b.getResult()) && a.getEarly() == b.getEarly() &&
+         warp::channel_named_by(a) == warp::channel_named_by(b) && a.getEarly() == b.getEarly() &&
          a.getBackward() == b.getBackward();
 }
 

@@ -3,11 +3,12 @@
 #include "codegen/emit/Prologue.h"
 #include "codegen/emit/operations/Operations.h"
 #include "codegen/ir/Where.h"
+#include "codegen/warp/Channels.h"
 
 namespace wkvc {
 
 std::string emit_cuda(warp::KernelOp kernel) {
-  if (auto channel = warp::channel_of(kernel); channel && warp::is_open(channel))
+  if (auto channel = warp::open_channel(kernel))
     user_error_at(channel,
                   "no role acquires, puts, gets or releases the slots of this channel: run the pass hand-over");
   if (warp::has_phases(kernel))

@@ -49,15 +49,29 @@ Manifest common_part(Op kernel) {
   return manifest;
 }
 
+// Returns the slots that a team has of a channel, in words.
+std::string slots_of_team(warp::ChannelOp channel) {
+  if (!warp::is_handed_over(channel)) return fmt::format("a slot of {} bytes", channel.getBytes());
+  const bool has_turns = channel.getDepth() > 1;
+  return fmt::format("{} of {} bytes{}", has_turns ? "two slots" : "one slot", channel.getBytes(),
+                     has_turns ? ", by turns" : "");
+}
+
+std::string slots_of_team(warp::KernelOp kernel) {
+  std::vector<std::string> all;
+  for (auto channel : kernel.getBody().getOps<warp::ChannelOp>()) all.push_back(slots_of_team(channel));
+  return fmt::format("{}", fmt::join(all, "\n//   and "));
+}
+
 std::string team_comment(warp::KernelOp kernel) {
   if (!warp::has_producers(kernel))
-    return fmt::format("//   {} teams of {} warps, each with a slot of {} bytes:\n//\n", kernel.getTeams(),
-                       warp::team_warps(kernel), warp::channel_of(kernel).getBytes());
+    return fmt::format("//   {} teams of {} warps, each with {}:\n//\n", kernel.getTeams(), warp::team_warps(kernel),
+                       slots_of_team(kernel));
   return fmt::format(
       "//   {} teams of {} warps behind {} of the state, ahead of them, each with {} bytes for all rounds\n"
-      "//   and two slots of {} bytes, by turns{}:\n//\n",
+      "//   and {}{}:\n//\n",
       kernel.getTeams(), warp::team_warps(kernel), warp::row_warps(kernel), warp::team_bytes(kernel),
-      warp::channel_of(kernel).getBytes(), kernel.getCluster() > 1 ? ", for the teams of all blocks" : "");
+      slots_of_team(kernel), kernel.getCluster() > 1 ? ", for the teams of all blocks" : "");
 }
 
 }  // namespace

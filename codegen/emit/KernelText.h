@@ -1,6 +1,7 @@
 // A kernel, what the text has declared so far, and the lines that are written.
 #pragma once
 
+#include "codegen/emit/ChannelNames.h"
 #include "codegen/emit/Copies.h"
 #include "codegen/emit/Expressions.h"
 #include "codegen/emit/Header.h"
@@ -26,6 +27,14 @@ struct KernelText {
   std::string expr(mlir::Value value) const { return expressions.of(value); }
   const std::string& tensor(llvm::StringRef name) { return tensors.of(name).variable; }
   std::string place_of(mlir::Value shared) const { return places.lookup(shared.getDefiningOp()).data; }
+  // Return the names of the channel in whose slots a ring, buffer or floats lie, and of the one that an operation
+  // names.
+  const ChannelNames& names_around(mlir::Value shared) const {
+    return channels.find(warp::channel_around(shared))->second;
+  }
+  const ChannelNames& channel_of(mlir::Operation* op) const {
+    return channels.find(warp::channel_named_by(op))->second;
+  }
   // Declares a variable for the value and returns its name.
   std::string declare(mlir::Value value);
   // Writes the declaration of a variable that stays as it is.
@@ -38,6 +47,7 @@ struct KernelText {
   const Expressions expressions;
   NamedTensors tensors;
   llvm::DenseMap<mlir::Operation*, BufferPlace> places;
+  NamesOfChannels channels;
   Copiers copiers;
   TextLines lines;
 };

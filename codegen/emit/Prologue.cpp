@@ -52,25 +52,45 @@ static void write_chunk_range(KernelText& text) {
   text.line("const int end = segment_begin<{}>(tokens_of(args, block), block, block.segment + 1);", unit);
 }
 
+// Writes where the slots of a channel behind other channels lie, and the teams with these slots.
+static void write_slots_behind(KernelText& text, warp::ChannelOp channel, const ChannelNames& names) {
+  warp::KernelOp kernel = text.kernel;
+  text.line("using {} = RoundSlots<{}, {}, {}, {}, {}, {}, {}>;  // and blocks, where slots and offsets begin",
+            names.slots, kernel.getTeams(), channel.getBytes(), warp::team_bytes(kernel), channel.getDepth(),
+            kernel.getCluster(), warp::begin_of_slots(channel), channel.getOffset());
+  if (text.traits.goes_ahead)
+    text.line("const Team<{}, {}> {}(block);", names.slots, warp::row_warps(kernel), names.teams);
+  else
+    text.line("const Team<{}> {}(block);", names.slots, names.team);
+}
+
+static void write_all_behind(KernelText& text) {
+  for (const auto& [channel, names] : llvm::drop_begin(text.channels)) write_slots_behind(text, channel, names);
+}
+
 static void write_teams_ahead(KernelText& text) {
   warp::KernelOp kernel = text.kernel;
-  auto slots = warp::channel_of(kernel);
+  auto first = text.channels.front().first;
   const bool is_cluster = text.traits.is_cluster;
   text.line(
       "using Slots = RoundSlots<{}, {}, {}, {}{}>;  // teams, bytes of a chunk's slot and of a team, slots by turns{}",
-      kernel.getTeams(), slots.getBytes(), warp::team_bytes(kernel), slots.getDepth(),
+      kernel.getTeams(), first.getBytes(), warp::team_bytes(kernel), first.getDepth(),
       is_cluster ? fmt::format(", {}", kernel.getCluster()) : "", is_cluster ? ", blocks" : "");
   text.line("const Team<Slots, {}> teams(block);  // of the warps that prepare rounds ahead", warp::row_warps(kernel));
-  if (slots.getRefuses()) text.line("block.begin_rounds();");
+  write_all_behind(text);
+  if (llvm::any_of(text.channels, [](auto& each) { return warp::ChannelOp(each.first).getRefuses(); }))
+    text.line("block.begin_rounds();");
   if (is_cluster && kernel.getPlain()) text.line("block.lower_flag();");
-  text.line("begin_slots<Slots>(block, {});", warp::row_warps(kernel));
+  for (const auto& [channel, names] : text.channels)
+    text.line("begin_slots<{}>(block, {});", names.slots, warp::row_warps(kernel));
 }
 
 static void write_teams(KernelText& text) {
   if (text.traits.goes_ahead) return write_teams_ahead(text);
   text.line("using Slots = RoundSlots<{}, {}>;  // teams, bytes of a chunk's slot", text.kernel.getTeams(),
-            warp::channel_of(text.kernel).getBytes());
+            text.channels.front().first.getBytes());
   text.line("const Team<Slots> team(block);  // which prepares one chunk of each round");
+  write_all_behind(text);
 }
 
 // Names one constant for each buffer, so that regions which declare a buffer each for itself say the same place.
@@ -95,10 +115,11 @@ static std::vector<std::string> name_places(KernelText& text) {
 static void write_places(KernelText& text) {
   const std::vector<std::string> places = name_places(text);
   if (places.empty()) return;
-  text.line("// Where buffers begin, in bytes from the start of {}.",
+  text.line("// Where buffers begin, in bytes from the start of {}{}.",
             text.traits.goes_ahead  ? "a team's memory, and from Slots::kOfTeam on of a chunk's slot"
             : text.traits.has_teams ? "a chunk's slot"
-                                    : "the block's shared memory");
+                                    : "the block's shared memory",
+            text.channels.size() > 1 ? "; of other channels, from their kOffset on" : "");
   std::string constants;
   for (const std::string& each : places) {
     if (constants.size() + each.size() > kLongestLine) {
@@ -120,6 +141,7 @@ static void reserve_names(Identifiers& names) {
 void begin_kernel(KernelText& text) {
   const Manifest& manifest = text.manifest;
   reserve_names(text.names);
+  text.channels = names_of_channels(text.kernel, text.names);
   text.line("{}{}WKVC_KERNEL({}, {}, {}, {}{}) {{", header_comment(text.kernel), preamble(manifest), manifest.kernel,
             manifest.tensors.size(), manifest.warps, text.kernel.getBlocks(),
             text.traits.is_cluster ? fmt::format(", {}", text.kernel.getCluster()) : "");

@@ -7,6 +7,8 @@
 
 namespace wkvc {
 
+constexpr const char* kSlots = "slots";  // the channel of buffers that name no other one
+
 struct SharedBuffer {
   std::string name;
   std::int64_t bytes = 0;
@@ -14,8 +16,9 @@ struct SharedBuffer {
   // round to an earlier one.
   int from = 0, to = 0;
   std::int64_t offset = -1;
-  std::int64_t alignment = 16;  // a piece of cp.async, a row of ldmatrix
-  bool of_team = false;         // where rounds take turns: for any round, as only those who prepare one use it
+  std::int64_t alignment = 16;   // a piece of cp.async, a row of ldmatrix
+  bool of_team = false;          // where rounds take turns: for any round, as only those who prepare one use it
+  std::string channel = kSlots;  // else, in a kernel of teams: in whose slots it lies
 };
 
 // Sets every offset (a multiple of its alignment) and returns the bytes needed: first fit, largest first.

@@ -6,6 +6,7 @@
 #include "codegen/instructions/Families.h"
 #include "codegen/ir/TileText.h"
 #include "codegen/rec/Limits.h"
+#include "codegen/warp/Channels.h"
 
 using namespace mlir;
 
@@ -81,21 +82,9 @@ bool is_in_role(Operation* op, Work work) {
   return role && role.getWork() == work;
 }
 
-ChannelOp channel_of(KernelOp kernel) {
-  auto channels = kernel.getBody().getOps<ChannelOp>();
-  return channels.empty() ? ChannelOp() : *channels.begin();
-}
-
-bool has_slots(KernelOp kernel) { return static_cast<bool>(channel_of(kernel)); }
+bool has_slots(KernelOp kernel) { return !kernel.getBody().getOps<ChannelOp>().empty(); }
 
 bool has_producers(KernelOp kernel) { return static_cast<bool>(role_of(kernel, Work::prepare)); }
-
-bool is_handed_over(ChannelOp channel) { return channel.getDepth() > 1; }
-
-bool is_open(ChannelOp channel) {
-  return is_handed_over(channel) &&
-         llvm::none_of(channel->getUsers(), llvm::IsaPred<AcquireOp, PutOp, GetOp, ReleaseOp>);
-}
 
 bool has_phases(KernelOp kernel) {
   return kernel.walk([](PhaseOp) { return WalkResult::interrupt(); }).wasInterrupted();
@@ -104,14 +93,7 @@ bool has_phases(KernelOp kernel) {
 bool is_of_team(Value shared) {
   Operation* op = shared.getDefiningOp();
   if (!isa_and_nonnull<RingOp, BufferOp, FloatsOp>(op)) return false;
-  const bool in_slot =
-      llvm::any_of(op->getOperands(), [](Value operand) { return isa<ChannelType>(operand.getType()); });
-  return !in_slot && channel_of(op->getParentOfType<KernelOp>());
-}
-
-int64_t team_bytes(KernelOp kernel) {
-  auto channel = channel_of(kernel);
-  return channel ? rec::signed_value(channel.getOffset()) : 0;
+  return !channel_named_by(op) && has_slots(op->getParentOfType<KernelOp>());
 }
 
 // tf32 lies as f32 does.

@@ -54,12 +54,9 @@ int64_t slab_width(mlir::Value column);
 
 RoleOp role_of(KernelOp kernel, Work work);  // null if the kernel has none
 bool is_in_role(mlir::Operation* op, Work work);
-ChannelOp channel_of(KernelOp kernel);   // whose slots chunks of a round have; null in a kernel without teams
-bool has_slots(KernelOp kernel);         // whether there is one
-bool has_producers(KernelOp kernel);     // whether warps of their own prepare chunks
-bool is_handed_over(ChannelOp channel);  // whether one role puts what another role gets
-bool has_phases(KernelOp kernel);        // whether the pass barriers is still to say where warps meet
-bool is_open(ChannelOp channel);         // whether that is so, and the pass hand-over has not said where yet
+bool has_slots(KernelOp kernel);      // whether chunks of a round have slots, of one channel or several
+bool has_producers(KernelOp kernel);  // whether warps of their own prepare chunks
+bool has_phases(KernelOp kernel);     // whether the pass barriers is still to say where warps meet
 
 int64_t map_rows(KernelOp kernel);  // of the map that a summary carries behind the state
 
@@ -74,7 +71,6 @@ bool may_be_matrices(mlir::Type element);  // whether elements may lie as matric
 
 bool is_of_columns(mlir::Value tile);  // whether it is loaded as a B operand alone
 bool is_of_team(mlir::Value shared);   // whether a ring, buffer or floats lie in what is the team's for all rounds
-int64_t team_bytes(KernelOp kernel);   // of that, before the slots
 
 bool is_by_groups(mlir::Operation* op);     // whether it is a contraction by groups
 bool stores_matrices(mlir::Operation* op);  // whether wgmma reads what it stores

@@ -72,6 +72,82 @@ std::string name_of(const testing::TestParamInfo<path>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(All, PassText, testing::ValuesIn(text_files()), name_of);
 
+std::string emitted(std::string text) { return lower_to(source_from(text), Stage::cuda, {}); }
+
+std::string text_of_hand_over(const char* file) { return text_of(path(WKVC_PASS_TEXTS) / "hand-over" / file, '+'); }
+std::string handed_over() { return text_of_hand_over("two_channels.diff"); }
+
+TEST(EmittedChannels, HaveNamesAndPlacesOfTheirOwn) {
+  const std::string text = emitted(handed_over());
+  for (const char* lines :
+       {"//   and two slots of 496 bytes, by turns\n//   and one slot of 1008 bytes:\n",
+        "  using Slots = RoundSlots<2, 496, 0, 2>;", "  const Team<Slots, 1> teams(block);",
+        "  using ExtraSlots = RoundSlots<2, 1008, 0, 1, 1, 2048, 496>;",
+        "  const Team<ExtraSlots, 1> extra_teams(block);\n  begin_slots<Slots>(block, 1);\n"
+        "  begin_slots<ExtraSlots>(block, 1);\n",
+        "  const auto team = teams.in_round(first);\n        const auto extra_team = extra_teams.in_round(first);\n",
+        " = team.floats(at_row_);\n        float* const more = extra_team.floats(at_more);\n",
+        "  team.claim();\n        extra_team.claim();\n", "  team.publish();\n        extra_team.publish();\n",
+        "  const Slot<ExtraSlots> extra_slot(block, c - first, first);\n",
+        " = slot.floats(at_row_);\n      float* const more = extra_slot.floats(at_more);\n",
+        "  slot.await();\n      extra_slot.await();\n", "  slot.release();\n      extra_slot.release();\n"})
+    EXPECT_THAT(text, testing::HasSubstr(lines));
+}
+
+TEST(EmittedChannels, OfTeamsHaveSlotsSideBySide) {
+  const std::string text = emitted(text_of_hand_over("two_channels_of_teams.diff"));
+  for (const char* lines :
+       {"each with a slot of 1024 bytes\n//   and a slot of 1024 bytes:\n", "  using Slots = RoundSlots<2, 1024>;",
+        "  const Team<Slots> team(block);", "  using ExtraSlots = RoundSlots<2, 1024, 0, 1, 1, 2048, 1024>;",
+        "  const Team<ExtraSlots> extra_team(block);", " = team.floats(at_left);\n", " = extra_team.floats(at_more);\n",
+        "  const Slot<Slots> slot(block, c - first);\n", "  const Slot<ExtraSlots> extra_slot(block, c - first);\n",
+        " = slot.floats(at_left);\n", " = extra_slot.floats(at_more);\n"})
+    EXPECT_THAT(text, testing::HasSubstr(lines));
+}
+
+TEST(EmittedChannels, DoNotShareNamesWithBuffers) {
+  const std::string text = emitted(std::regex_replace(handed_over(), std::regex("%more"), "%extra_slot"));
+  EXPECT_THAT(text, testing::HasSubstr("float* const extra_slot_2 = extra_slot.floats(at_extra_slot);"));
+  EXPECT_THAT(emitted(std::regex_replace(handed_over(), std::regex("%extra"), "%0")),
+              testing::HasSubstr("const Slot<ChannelSlots> channel_slot(block, c - first, first);"));
+}
+
+// The kernel of two channels, as a plain kernel or as the one for what the plain kernel refuses.
+std::string guarded(const std::string& kind, const std::string& first) {
+  std::string text = handed_over();
+  const auto put_before = [&](const std::string& what, const std::string& more) { text.insert(text.find(what), more); };
+  put_before("\"initial_state initial", "\"workspace refused f32 B,H,1,1\", ");
+  put_before("{\n", "attributes {" + kind + "} ");
+  put_before("%slots = ", first);
+  if (kind == "refused") return std::regex_replace(text, std::regex("kernel \"f\""), "kernel \"f_scaled\"");
+  put_before("\n  %extra = ", " refuses");
+  put_before("warp.store_state", "warp.refuse \"refused\" %S_end : !warp.tile<16x32xf32, fragments>\n");
+  return text;
+}
+
+TEST(EmittedChannels, AreLeftOutTogether) {
+  const std::string text = emitted(guarded("plain", "warp.expect \"refused\" [\"g\"] gradients []\n") +
+                                   guarded("refused", "warp.only_refused \"refused\"\n"));
+  EXPECT_THAT(text, testing::HasSubstr(R"(
+        extra_team.claim();
+        if (guard.leaves_out<Slots>(first)) {
+          wait_copies<0>();
+          team.publish();
+          extra_team.publish();
+          continue;
+        }
+)"));
+  EXPECT_THAT(text, testing::HasSubstr(R"(
+      slot.await();
+      extra_slot.await();
+      if (guard.leaves_out<Slots>(first)) {
+        slot.release();
+        extra_slot.release();
+        continue;
+      }
+)"));
+}
+
 // So that passes which take a text are those from the first one of its stage on.
 TEST(Passes, TakeWhatTheOneBeforeLeaves) {
   Stage stage = Stage::rec;

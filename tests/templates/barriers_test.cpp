@@ -40,13 +40,14 @@ TEST(Barriers, NamedPairs) {
   check(launch, {{1, expected, 0}});
 }
 
-TEST(Barriers, SlotsOfACluster) {
+TEST(Barriers, SlotsOfTwoChannelsOfACluster) {
   const Shape shape{1, 16 * 11, 1, 16};
   const Values x = rounded(DType::f32, normal(shape.size(), 2));
   Values expected(2 * 256);
   for (long long i = 0; i < shape.size(); ++i) {
-    expected[i % 256] += x[i];
-    expected[256 + i % 256] += 2 * x[i];
+    const double weighted = static_cast<double>(i / 256 % 2 + 1) * x[i];
+    expected[i % 256] += weighted;
+    expected[256 + i % 256] += 2 * weighted;
   }
   Launch launch{"barriers", "handover", 3};
   launch.tokens = shape.rows;

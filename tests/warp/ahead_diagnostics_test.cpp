@@ -15,10 +15,12 @@ const Case lines_before_rounds[] = {
     {"TwoTeams", preparing("  warp.team {\n    warp.acquire %slots\n    warp.put %slots\n  }\n  warp.team {\n  }\n"),
      "needs exactly one warp.team"},
     {"NoClaim", preparing("  warp.team {\n    warp.note \"nothing\"\n    warp.put %slots\n  }\n"),
-     "is where warp.acquire belongs: where a team begins its part of a round that it prepares"},
+     "line 2: 'warp.channel' op needs a warp.acquire where a team begins its part of a round that it prepares"},
     {"NoPublish", preparing("  warp.team {\n    warp.acquire %slots\n    warp.barrier\n  }\n"),
-     "is where warp.put belongs: where a team ends its part of a round that it prepares"},
+     "line 2: 'warp.channel' op needs a warp.put where a team ends its part of a round that it prepares"},
     {"PublishedTwice", prepared("      warp.put %slots\n"),
+     "line 12: 'warp.put' op names a channel that another one before it names"},
+    {"PublishedEarly", prepared("      warp.put %slots\n      warp.note \"late\"\n"),
      "belongs where a team ends its part of a round that it prepares"},
     {"AwaitOfATeam", prepared("      warp.get %slots\n"), "belongs where a sweep over a round begins"},
     {"ReleaseOfATeam", prepared("      warp.release %slots\n"), "belongs where a sweep over a round ends"},
@@ -64,7 +66,10 @@ TEST(Rounds, NeedTeamsOfTheirOwn) {
   expect_contains(of("depth 2 offset 2040 bytes 8192", "warps 4"), "says 2040 bytes; expected a multiple of 16");
   expect_contains(of("depth 2 offset 2048 bytes 4611686018427387904", "warps 4"), "at most the 36928 of the kernel");
   expect_contains(of("depth 2 offset 2064 bytes 8192", "warps 4"), "makes 36960 bytes of shared memory");
-  expect_contains(of("depth 1 offset 2048 bytes 8192", "warps 4"), "has 1 slots for each chunk of a round; expected 2");
+  expect_contains(of("depth 3 offset 2048 bytes 8192", "warps 4"),
+                  "has 3 slots for each chunk of a round; expected 1 to 2");
+  expect_contains(of("depth 0 offset 2048 bytes 8192", "warps 4"),
+                  "has 0 slots for each chunk of a round; expected 1 to 2");
   expect_contains(of(slots + " refuses", "warps 4"), "refuses: it belongs in a plain kernel");
   std::string backward = with_rounds(prepare);
   backward.replace(backward.find("] {"), 3, "] attributes {backward} {");
@@ -92,7 +97,7 @@ TEST(Rounds, NeedTeamsOfTheirOwn) {
                   "begins at byte 16; expected 0 where no role prepares rounds ahead");
   std::string two = with_teams("");
   two.insert(two.find("  %k_ring"), "  %others = warp.channel depth 1 offset 0 bytes 10256\n");
-  expect_contains(error_of(two), "needs exactly one warp.channel");
+  expect_contains(error_of(two), "begins at byte 0; expected 10256, where the channel before it ends");
   std::string none = header() + buffers() + loop() + ending();
   none.insert(none.find("  %k_ring"), "  %slots = warp.channel depth 1 offset 0 bytes 16\n");
   expect_contains(error_of(none), "belongs in a kernel of teams");
@@ -104,9 +109,9 @@ TEST(Rounds, AreHandedOverChunkByChunk) {
     return error_of(text.replace(text.find(line), line.size(), instead));
   };
   expect_contains(without("      warp.get %slots\n", ""),
-                  "is where warp.get belongs: where a sweep over a round begins");
+                  "line 2: 'warp.channel' op needs a warp.get where a sweep over a round begins");
   expect_contains(without("      warp.release %slots\n", ""),
-                  "is where warp.release belongs: where a sweep over a round ends");
+                  "line 2: 'warp.channel' op needs a warp.release where a sweep over a round ends");
   expect_contains(without("      warp.release %slots\n", "      warp.release %slots\n      warp.note \"late\"\n"),
                   "belongs where a sweep over a round ends");
   std::string twice = with_rounds(prepared());
@@ -125,7 +130,7 @@ TEST(Rounds, AreHandedOverChunkByChunk) {
                "      %number = warp.load_number %k_max : !warp.tile<1xf32, plain>\n");
   expect_contains(error_of(store), "is to a slot for its team alone to write to");
   expect_contains(error_of(with_teams("    warp.acquire %slots\n")),
-                  "belongs in a kernel whose channel goes from one role to another");
+                  "belongs in a kernel whose channels go from one role to another");
 }
 
 TEST(Clusters, ShareRowsAndSlots) {

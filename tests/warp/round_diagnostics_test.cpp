@@ -261,7 +261,7 @@ TEST(Teams, DivideTheWarps) {
   expect_contains(error_of(with_teams("", "16")), "expected 1 to 15");
   std::string uneven = with_teams("");
   uneven.replace(uneven.find("shared 20512"), 12, "shared 20528");
-  expect_contains(error_of(uneven), "makes 20512 bytes of shared memory with what teams have, not 20528");
+  expect_contains(error_of(uneven), "makes 20512 bytes of shared memory with what lies before it, not 20528");
   expect_contains(error_of(with_teams("", "1")), "belongs in a kernel of teams");
 }
 

@@ -15,7 +15,7 @@ static std::string declare_again(KernelText& text, Value value) {
 }
 
 // `memory`: the variable of the block or slot that the buffer lies in.
-static void write_in(KernelText& text, warp::BufferOp op, const char* memory) {
+static void write_in(KernelText& text, warp::BufferOp op, const std::string& memory) {
   auto type = cast<warp::TileType>(op.getType());
   const std::string shape = dtype_text(type.getElementType()) + ", " + shape_text(type);
   const std::string name = declare_again(text, op.getResult());
@@ -29,7 +29,7 @@ static void write_in(KernelText& text, warp::BufferOp op, const char* memory) {
     text.line("const auto {} = {}.shared<{}>({});", name, memory, shape, data);
 }
 
-static void write_in(KernelText& text, warp::FloatsOp op, const char* memory) {
+static void write_in(KernelText& text, warp::FloatsOp op, const std::string& memory) {
   text.line("float* const {} = {}.floats({});", declare_again(text, op.getResult()), memory,
             text.place_of(op.getResult()));
 }
@@ -46,7 +46,7 @@ static ValueRange in_own_slot(Operation* op) {
   return isa<warp::JoinRowsOp>(op) ? ValueRange(op->getOperands().take_front()) : ValueRange(op->getOperands());
 }
 
-void write_buffers_of(KernelText& text, Region& region, const char* memory) {
+void write_buffers_of(KernelText& text, Region& region, SlotVariable slot) {
   llvm::SetVector<Operation*> used;
   region.walk([&](Operation* op) {
     for (Value operand : in_own_slot(op))
@@ -55,7 +55,7 @@ void write_buffers_of(KernelText& text, Region& region, const char* memory) {
   });
   for (Operation* op : used)
     llvm::TypeSwitch<Operation*>(op).Case<warp::BufferOp, warp::FloatsOp>(
-        [&](auto buffer) { write_in(text, buffer, memory_of(text, buffer.getResult(), memory)); });
+        [&](auto buffer) { write_in(text, buffer, memory_of(text, buffer.getResult(), slot)); });
 }
 
 static void write_load(KernelText& text, warp::LoadOp op) { text.define(op.getResult(), text.expressions.load(op)); }

@@ -45,9 +45,11 @@ static void write_team(KernelText& text, warp::TeamOp op) {
   begin_team(text, in_rounds);
   const Braces braces(text);
   if (text.traits.goes_ahead)
-    text.line("const auto team = {}.in_round({});", text.traits.copier, in_rounds ? text.traits.before_round : "0");
+    for (const auto& [channel, names] : text.channels)
+      text.line("const auto {} = {}.in_round({});", names.team, names.teams,
+                in_rounds ? text.traits.before_round : "0");
   write_valid(text);
-  write_buffers_of(text, op.getBody(), "team");
+  write_buffers_of(text, op.getBody(), &ChannelNames::team);
   write_body(text, op.getBody());
 }
 

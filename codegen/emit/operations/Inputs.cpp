@@ -79,7 +79,7 @@ static void write_copy(KernelText& text, warp::CopyOp op) {
   for (warp::CopyOp copy : row_from(op)) rings.push_back(copy.getRing().getDefiningOp<warp::RingOp>());
   for (Copier copies : text.copiers.of(rings, "copied", [](warp::RingOp) { return true; }))
     text.line("{}{}.copy(args, {}, {});", exists.empty() ? "" : "if (" + exists + ") ", copies.variable,
-              memory_of(text, copies.ring.getResult(), warps_of(op)), chunk);
+              memory_of(text, copies.ring.getResult(), &ChannelNames::team), chunk);
 }
 
 static void write_current(KernelText& text, warp::CurrentOp op) {
@@ -88,7 +88,8 @@ static void write_current(KernelText& text, warp::CurrentOp op) {
   const bool in_loop = static_cast<bool>(loop_around(op));
   if (text.traits.has_teams && (in_loop || text.traits.goes_ahead))  // the chunk's slot, not that of the team's first
     text.define(op.getResult(),
-                fmt::format("{}.{}<{}, {}>({})", memory_of(text, op.getRing(), in_loop ? "slot" : warps_of(op)),
+                fmt::format("{}.{}<{}, {}>({})",
+                            memory_of(text, op.getRing(), in_loop ? &ChannelNames::slot : &ChannelNames::team),
                             ring.getExchanged() ? "exchanged" : "padded", dtype_text(element), shape_text(op.getType()),
                             text.place_of(op.getRing())));
   else if (is_folded(element))  // which is copied as what its tensor has
@@ -108,7 +109,8 @@ static void write_publish_max(KernelText& text, warp::PublishMaxOp op) {
   }
   for (Copier copies : text.copiers.of(rings, "published", [](warp::RingOp ring) { return !!maximum_of(ring); }))
     text.line("{}.publish_maxima({}{}, c);", copies.variable,
-              warp::is_of_team(copies.ring.getResult()) ? fmt::format("{}, ", text.traits.copier) : "", warps_of(op));
+              warp::is_of_team(copies.ring.getResult()) ? fmt::format("{}, ", text.traits.copier) : "",
+              memory_of(text, maximum_of(copies.ring), &ChannelNames::team));
   if (!maxima.empty()) text.lines.call("publish_maxima(block,", maxima);
 }
 

@@ -7,7 +7,7 @@ namespace wkvc {
 
 // Returns, in a kernel of teams, the floats of a chunk of the round, by the chunk's number in the round.
 static std::string in_slot(const KernelText& text, const std::string& chunk, Value floats) {
-  return fmt::format("Slot<Slots>(block, {}).floats({})", chunk, text.place_of(floats));
+  return fmt::format("Slot<{}>(block, {}).floats({})", text.names_around(floats).slots, chunk, text.place_of(floats));
 }
 
 // Returns the floats of each slot, for operations outside rounds.
@@ -49,8 +49,9 @@ static void write_join_rows(KernelText& text, warp::JoinRowsOp op) {
 
 static void write_load_joined(KernelText& text, warp::LoadJoinedOp op) {
   text.define(op.getResult(),
-              fmt::format("load_row<{}>(Slot<Slots>(block, c > first ? c - 1 - first : 0).floats(c > first ? {} : {}))",
-                          length(op.getType()), text.place_of(op.getLast()), text.place_of(op.getFirst())));
+              fmt::format("load_row<{}>(Slot<{}>(block, c > first ? c - 1 - first : 0).floats(c > first ? {} : {}))",
+                          length(op.getType()), text.names_around(op.getLast()).slots, text.place_of(op.getLast()),
+                          text.place_of(op.getFirst())));
 }
 
 // Returns the offset of a stored part; empty where a whole row or column is stored.

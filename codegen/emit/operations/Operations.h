@@ -29,12 +29,16 @@ void write_body(KernelText& text, mlir::Region& region);
 // Writes how many tokens the current chunk has.
 void write_valid(KernelText& text);
 
-// Writes the buffers that a region of a kernel of teams uses. `memory`: the variable of the slot of the region's chunk.
-void write_buffers_of(KernelText& text, mlir::Region& region, const char* memory);
+// The variable of a channel's slot of the chunk at hand: who prepares the chunk calls it `team`, who takes the state
+// through it `slot`.
+using SlotVariable = std::string ChannelNames::*;
 
-// Returns the variable whose memory a ring or buffer lies in: that of all rounds, or `slot`.
-inline const char* memory_of(const KernelText& text, mlir::Value shared, const char* slot) {
-  return warp::is_of_team(shared) ? text.traits.copier : slot;
+// Writes the buffers that a region of a kernel of teams uses.
+void write_buffers_of(KernelText& text, mlir::Region& region, SlotVariable slot);
+
+// Returns the variable whose memory a ring, buffer or floats lie in: of a slot, or of what is there for all rounds.
+inline std::string memory_of(const KernelText& text, mlir::Value shared, SlotVariable slot) {
+  return warp::channel_around(shared) ? text.names_around(shared).*slot : text.traits.copier;
 }
 
 // Writes the barrier of a cluster's blocks. Other blocks may use this block's mbarriers and memory before the barrier.

@@ -21,9 +21,10 @@ void write_valid(KernelText& text) {
 static void begin_chunk(KernelText& text, warp::SweepOp op) {
   write_valid(text);
   if (!text.traits.has_teams) return;
-  text.line("const Slot<Slots> slot(block, c - first{});",
-            text.traits.goes_ahead ? fmt::format(", {}", text.traits.before_round) : "");
-  write_buffers_of(text, op.getBody(), "slot");
+  for (const auto& [channel, names] : text.channels)
+    text.line("const Slot<{}> {}(block, c - first{});", names.slots, names.slot,
+              text.traits.goes_ahead ? fmt::format(", {}", text.traits.before_round) : "");
+  write_buffers_of(text, op.getBody(), &ChannelNames::slot);
 }
 
 static void write_beside(KernelText& text, warp::SweepOp beside) {

@@ -17,36 +17,46 @@ static void write_barrier(KernelText& text, warp::BarrierOp op) {
     text.line("{}.barrier();", warps_of(op));
 }
 
-static void leave_out(KernelText& text, std::initializer_list<const char*> statements) {
+static void leave_out(KernelText& text, const std::vector<std::string>& statements) {
   text.line("if (guard.leaves_out<Slots>(first)) {{");
   const Braces braces(text);
-  for (const char* statement : statements) text.line("{}", statement);
+  for (const std::string& statement : statements) text.line("{}", statement);
   text.line("continue;");
 }
 
-// Returns whether rounds are left out once something that a plain kernel gave is not finite.
+// Returns whether rounds are left out once something that a plain kernel gave is not finite. The last of a block's
+// operations of this kind says so, behind which the slots of all channels are at hand.
 template <class SlotOp>
 static bool leaves_out_rounds(SlotOp op) {
-  return op.getChannel().template getDefiningOp<warp::ChannelOp>().getRefuses();
+  const auto all = llvm::to_vector(op->getBlock()->template getOps<SlotOp>());
+  return all.back() == op && llvm::any_of(all, [](SlotOp each) { return warp::channel_named_by(each).getRefuses(); });
 }
 
-// Slots are handed over all the same.
+// Slots of rounds that are left out are handed over all the same.
 static void write_acquire(KernelText& text, warp::AcquireOp op) {
-  text.line("team.claim();");
-  if (leaves_out_rounds(op)) leave_out(text, {"wait_copies<0>();", "team.publish();"});
+  text.line("{}.claim();", text.channel_of(op).team);
+  if (!leaves_out_rounds(op)) return;
+  std::vector<std::string> statements{"wait_copies<0>();"};
+  for (const auto& [channel, names] : text.channels) statements.push_back(names.team + ".publish();");
+  leave_out(text, statements);
 }
 
 static void write_get(KernelText& text, warp::GetOp op) {
-  text.line("slot.await();");
-  if (leaves_out_rounds(op)) leave_out(text, {"slot.release();"});
+  text.line("{}.await();", text.channel_of(op).slot);
+  if (!leaves_out_rounds(op)) return;
+  std::vector<std::string> statements;
+  for (const auto& [channel, names] : text.channels) statements.push_back(names.slot + ".release();");
+  leave_out(text, statements);
+}
+
+static void write_put(KernelText& text, warp::PutOp op) { text.line("{}.publish();", text.channel_of(op).team); }
+
+static void write_release(KernelText& text, warp::ReleaseOp op) {
+  text.line("{}.release();", text.channel_of(op).slot);
 }
 
 // The slots of a channel are declared with the teams (Prologue.cpp).
 static void write_channel(KernelText&, warp::ChannelOp) {}
-
-static void write_put(KernelText& text, warp::PutOp) { text.line("team.publish();"); }
-
-static void write_release(KernelText& text, warp::ReleaseOp) { text.line("slot.release();"); }
 
 static void write_before_async_reads(KernelText& text, warp::BeforeAsyncReadsOp) {
   text.line("block.before_async_reads();");

@@ -1,6 +1,8 @@
 // The planned buffers of one chunk program as values of a kernel.
 #pragma once
 
+#include <llvm/ADT/StringMap.h>
+
 #include "codegen/passes/place/PlacedProgram.h"
 
 namespace wkvc {
@@ -10,8 +12,8 @@ class KernelBuffers {
   KernelBuffers(const PlacedProgram& of, mlir::OpBuilder& builder)
       : program_(of.program), plan_(of.shared), b_(builder) {}
 
-  // Before they are declared: buffers, but what teams have for all rounds, lie in slots of a channel.
-  void lie_in(mlir::Value channel) { channel_ = channel; }
+  // Before they are declared: buffers, but what teams have for all rounds, lie in slots of the channel that they name.
+  void lie_in(llvm::StringRef name, mlir::Value channel) { channels_[name] = channel; }
   void declare();                       // all but rings
   void declare_rings(bool everywhere);  // of one loop, or living in all phases
   // Before declare_rings: rings are those of another program of the kernel that has inputs of the same names.
@@ -29,7 +31,9 @@ class KernelBuffers {
   mlir::Value staged() const;  // null if no state is copied ahead
 
  private:
-  mlir::Value channel_of(const SharedBuffer& space) const { return space.of_team ? mlir::Value() : channel_; }
+  mlir::Value channel_of(const SharedBuffer& space) const {
+    return space.of_team ? mlir::Value() : channels_.lookup(space.channel);
+  }
   void declare_floats(const PlannedBuffer& buffer, const std::string& name);
   void declare_tile(const PlannedBuffer& buffer);
   void declare_ring(chunk::InputOp input, const PlannedBuffer& ring, bool everywhere);
@@ -44,7 +48,7 @@ class KernelBuffers {
   chunk::ProgramOp program_;
   const SharedPlan& plan_;
   mlir::OpBuilder& b_;
-  mlir::Value channel_;
+  llvm::StringMap<mlir::Value> channels_;  // by name; none in a kernel without teams
   const KernelBuffers* other_ = nullptr;
   llvm::DenseMap<const PlannedBuffer*, mlir::Value> declared_;
 };

@@ -38,7 +38,7 @@ class KernelBuilder {
     OpBuilder::InsertionGuard guard(k_.b);
     k_.b.setInsertionPointToEnd(&kernel_.getBody().emplaceBlock());
     begin_guarded();
-    if (plan_.by_teams()) declare_channel();
+    if (plan_.by_teams()) declare_channels();
     main_.buffers().declare();
     if (k_.again) k_.again->buffers().declare();
     if (plan_.goes_ahead()) {
@@ -56,12 +56,14 @@ class KernelBuilder {
   }
 
   // The slots that chunks of a round have.
-  void declare_channel() {
+  void declare_channels() {
     const bool refuses = plan_.goes_ahead() && refuses_early(program_);
-    auto slots = create<warp::ChannelOp>(plan_.depth, k_.memory.of_team(), k_.memory.slot(), refuses);
-    set_name(slots, "slots");
-    main_.buffers().lie_in(slots);
-    if (k_.again) k_.again->buffers().lie_in(slots);
+    for (const PlannedChannel& planned : k_.memory.channels()) {
+      auto channel = create<warp::ChannelOp>(plan_.depth, planned.offset, planned.bytes, refuses);
+      set_name(channel, planned.name);
+      main_.buffers().lie_in(planned.name, channel);
+      if (k_.again) k_.again->buffers().lie_in(planned.name, channel);
+    }
   }
 
   // Those that prepare chunks are behind those of the state.

@@ -53,7 +53,8 @@ void mark(warp::SweepOp round, warp::KernelOp kernel) {
     if (pays(mma, kernel)) take(mma);
 }
 
-// Behind what a team has stored for contractions by groups, before it hands that over, unless a fence is there.
+// Behind what a team has stored for contractions by groups, before it puts slots of any channel, unless a fence is
+// there.
 void add_fence(warp::TeamOp team) {
   if (!team.getBody().getOps<warp::BeforeAsyncReadsOp>().empty()) return;
   const auto stores = [](Operation* op) {
@@ -62,7 +63,7 @@ void add_fence(warp::TeamOp team) {
   if (!team->walk(stores).wasInterrupted()) return;
   Block& body = team.getBody().front();
   OpBuilder b = OpBuilder::atBlockEnd(&body);
-  if (isa<warp::PutOp>(body.back())) b.setInsertionPoint(&body.back());
+  if (auto puts = body.getOps<warp::PutOp>(); !puts.empty()) b.setInsertionPoint(*puts.begin());
   warp::BeforeAsyncReadsOp::create(b, team.getLoc());
 }
 

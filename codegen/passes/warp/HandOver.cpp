@@ -1,5 +1,7 @@
 #include "codegen/passes/warp/HandOver.h"
 
+#include "codegen/warp/Channels.h"
+
 using namespace mlir;
 
 namespace wkvc {
@@ -8,7 +10,7 @@ namespace {
 
 // A team acquires the slot of its chunk as late as it may: behind loads that touch no slot.
 void produce(Block& part, warp::ChannelOp channel) {
-  auto first = llvm::find_if(part, [](Operation& op) { return !isa<warp::TokensOp>(op); });
+  auto first = llvm::find_if(part, [](Operation& op) { return !isa<warp::TokensOp, warp::AcquireOp>(op); });
   OpBuilder b(&part, first);
   warp::AcquireOp::create(b, channel.getLoc(), channel);
   b.setInsertionPointToEnd(&part);
@@ -16,7 +18,8 @@ void produce(Block& part, warp::ChannelOp channel) {
 }
 
 void consume(Block& chunk, warp::ChannelOp channel) {
-  OpBuilder b(&chunk, chunk.begin());
+  auto first = llvm::find_if(chunk, [](Operation& op) { return !isa<warp::GetOp>(op); });
+  OpBuilder b(&chunk, first);
   warp::GetOp::create(b, channel.getLoc(), channel);
   b.setInsertionPoint(&chunk.back());
   warp::ReleaseOp::create(b, channel.getLoc(), channel);
@@ -25,14 +28,10 @@ void consume(Block& chunk, warp::ChannelOp channel) {
 }  // namespace
 
 void hand_over(warp::KernelOp kernel) {
-  auto channel = channel_of(kernel);
-  if (!channel || !is_open(channel)) return;
-  role_of(kernel, warp::Work::prepare).walk([&](warp::SweepOp sweep) {
-    for (auto team : sweep.getBody().getOps<warp::TeamOp>()) produce(team.getBody().front(), channel);
-  });
-  role_of(kernel, warp::Work::state).walk([&](warp::SweepOp sweep) {
-    if (sweep.getOver() == warp::Over::round) consume(sweep.getBody().front(), channel);
-  });
+  while (auto channel = open_channel(kernel)) {
+    produce(*producer_of(channel), channel);
+    consume(*consumer_of(channel), channel);
+  }
 }
 
 }  // namespace wkvc

@@ -18,7 +18,8 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, SingleBlock, NoTermina
     the state through the round. Each chunk of a round has a slot of its own in shared memory; offsets are inside it.
     Where teams have warps of their own, the role that prepares has these, a round ahead of the state's, and there are
     slots for two rounds, by turns. What lies in no channel is then the team's for all rounds; mbarriers
-    that say when a slot is prepared and when it is free lie behind all slots, 16 bytes for each.
+    that say when a slot is prepared and when it is free lie behind all slots of a channel, 16 bytes for each.
+    The slots of one channel lie behind those of the other.
 
     Then a cluster of blocks may run a head together: each has a part of its rows, and as many teams. A round has a
     chunk for each team of each block, whose slot goes to the other blocks.

@@ -23,6 +23,9 @@ def Warp_ChannelOp : Warp_Op<"channel", [HasParent<"KernelOp">]> {
     What is declared `in` a channel lies in the slot of each chunk. Where roles hand slots over, who prepares a chunk
     acquires its slot, writes to it and puts it; who takes the state through the chunk gets the slot, reads it and releases
     it. `refuses`: of a plain kernel, whose rounds are left out once something that it gave is not finite.
+
+    A kernel may have several channels, each with a depth, bytes, one producer and one consumer of its own. What lies in
+    no channel has the offsets before the first channel's; those of each channel begin where the one before ends.
   }];
   let arguments = (ins I64Attr:$depth, I64Attr:$offset, I64Attr:$bytes, UnitAttr:$refuses);
   let results = (outs Warp_Channel:$channel);

@@ -3,6 +3,7 @@
 #include "codegen/rec/Names.h"
 #include "codegen/schedule/Faults.h"
 #include "codegen/target/Target.h"
+#include "codegen/warp/Channels.h"
 #include "codegen/warp/verify/Rules.h"
 #include "codegen/warp/verify/Shapes.h"
 
@@ -17,33 +18,47 @@ bool is_own_name(llvm::StringRef name) {
   return name == "initial_state" || name == "segment_states" || name == "segment_gradients";
 }
 
-int64_t slots(KernelOp kernel) { return round_chunks(kernel) * signed_value(channel_of(kernel).getDepth()); }
-
-// The slots and what teams have take all of a kernel's shared memory.
-LogicalResult verify_channel(KernelOp kernel) {
-  auto channel = channel_of(kernel);
-  if (!kernel.getSchedule().by_teams())
-    return channel ? channel.emitOpError("belongs in a kernel of teams") : success();
-  if (!llvm::hasSingleElement(kernel.getBody().getOps<ChannelOp>()))
-    return kernel.emitOpError("of teams needs exactly one warp.channel, with a slot for each chunk of a round");
-  if (signed_value(channel.getDepth()) != kernel.getSchedule().rounds())
-    return channel.emitOpError() << "has " << channel.getDepth() << " slots for each chunk of a round; expected "
-                                 << kernel.getSchedule().rounds();
+// A channel's own numbers.
+LogicalResult verify_channel(ChannelOp channel) {
+  auto kernel = channel->getParentOfType<KernelOp>();
+  if (!kernel.getSchedule().by_teams()) return channel.emitOpError("belongs in a kernel of teams");
+  if (const int rounds = kernel.getSchedule().rounds(); !in_range(channel.getDepth(), 1, rounds))
+    return channel.emitOpError() << "has " << signed_value(channel.getDepth())
+                                 << " slots for each chunk of a round; expected " << (rounds > 1 ? "1 to " : "")
+                                 << rounds;
   const int64_t most = signed_value(kernel.getSharedBytes());
   for (const uint64_t bytes : {channel.getOffset(), channel.getBytes()})
     if (!in_range(bytes, 0, most) || signed_value(bytes) % 16)
       return channel.emitOpError() << "says " << signed_value(bytes)
                                    << " bytes; expected a multiple of 16, at most the " << most << " of the kernel";
-  if (!is_handed_over(channel) && channel.getOffset() > 0)
-    return channel.emitOpError() << "begins at byte " << channel.getOffset()
-                                 << "; expected 0 where no role prepares rounds ahead";
   if (channel.getRefuses() && !kernel.getPlain()) return channel.emitOpError("refuses: it belongs in a plain kernel");
-  const int64_t mbarriers = is_handed_over(channel) ? kSlotMbarriers : 0;
-  const int64_t bytes = kernel.getTeams() * signed_value(channel.getOffset()) +
-                        slots(kernel) * (signed_value(channel.getBytes()) + mbarriers);
-  if (bytes == signed_value(kernel.getSharedBytes())) return success();
-  return channel.emitOpError() << "makes " << bytes << " bytes of shared memory with what teams have, not "
-                               << signed_value(kernel.getSharedBytes());
+  return success();
+}
+
+// Offsets in the slots of a channel begin where those of the channel `before` end; those of the first channel, behind
+// what a team has.
+LogicalResult verify_offset(ChannelOp channel, ChannelOp before) {
+  const int64_t offset = signed_value(channel.getOffset());
+  if (!before && !is_handed_over(channel) && offset > 0)
+    return channel.emitOpError() << "begins at byte " << offset << "; expected 0 where no role prepares rounds ahead";
+  if (!before || offset == end_of_offsets(before)) return success();
+  return channel.emitOpError() << "begins at byte " << offset << "; expected " << end_of_offsets(before)
+                               << ", where the channel before it ends";
+}
+
+// The slots and what teams have take all of a kernel's shared memory.
+LogicalResult verify_channels(KernelOp kernel) {
+  ChannelOp last;
+  for (auto channel : kernel.getBody().getOps<ChannelOp>()) {
+    if (failed(verify_channel(channel)) || failed(verify_offset(channel, last))) return failure();
+    last = channel;
+  }
+  if (!last && kernel.getSchedule().by_teams())
+    return kernel.emitOpError("of teams needs a warp.channel, with a slot for each chunk of a round");
+  if (!last || end_of_slots(last) == signed_value(kernel.getSharedBytes())) return success();
+  return last.emitOpError() << "makes " << end_of_slots(last)
+                            << " bytes of shared memory with what lies before it, not "
+                            << signed_value(kernel.getSharedBytes());
 }
 
 LogicalResult verify_teams(KernelOp kernel, int64_t warps) {
@@ -51,7 +66,7 @@ LogicalResult verify_teams(KernelOp kernel, int64_t warps) {
   if (!in_range(kernel.getTeams(), 1, sm_90a.most_teams()) || warps % teams)
     return kernel.emitOpError() << "has " << teams << " teams; expected a number that divides its " << warps
                                 << " warps, up to " << sm_90a.most_teams();
-  return verify_channel(kernel);
+  return verify_channels(kernel);
 }
 
 // Teams of warps of their own, behind those of the rows.

@@ -4,6 +4,7 @@
 
 #include <deque>
 
+#include "codegen/warp/Channels.h"
 #include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
@@ -97,7 +98,8 @@ class Races {
     if (isa<AgainOp>(op) && round_ == 1) return success();
     if (auto phase = dyn_cast<PhaseOp>(op)) return begin(phase);
     if (isa<BarrierOp>(op)) return meet(/*team=*/static_cast<bool>(op->getParentOfType<TeamOp>()));
-    if (isa<PutOp, GetOp>(op)) return meet(/*team=*/false);
+    if (isa<PutOp>(op)) (void)meet(/*team=*/true);  // of the team's warps, whatever they have touched
+    if (isa<PutOp, GetOp>(op)) return hand_over(channel_named_by(op));
     if (auto copy = dyn_cast<CopyOp>(op)) return start(copy);
     if (auto copy = dyn_cast<CopySavedOp>(op)) return start(copy);
     if (isa<CommitCopiesOp>(op)) return commit();
@@ -149,11 +151,24 @@ class Races {
 
   LogicalResult meet(bool team) {
     for (Place& place : places_) {
-      if (!team) place.recent.clear();
-      if (!team) place.earlier = {};
+      if (!team) order(place);
       place.ordered = static_cast<unsigned>(place.recent.size());
     }
     return success();
+  }
+
+  // Orders accesses to slots of the channel.
+  LogicalResult hand_over(ChannelOp channel) {
+    for (Place& place : places_)
+      if (channel_named_by(place.declaration) == channel) order(place);
+    return success();
+  }
+
+  // Whoever accesses the place from here on has waited for all that is known of it.
+  static void order(Place& place) {
+    place.recent.clear();
+    place.earlier = {};
+    place.ordered = 0;
   }
 
   static bool is_of_matrix(Operation* op) { return isa<OnWarpOp>(op->getParentOp()) && makes_phase(op); }

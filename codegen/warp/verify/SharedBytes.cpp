@@ -1,6 +1,7 @@
 // Shared buffers lie in the kernel's shared memory, and keep out of each other's bytes.
 #include <fmt/format.h>
 
+#include "codegen/warp/Channels.h"
 #include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
@@ -29,7 +30,7 @@ void SharedBytes::add(Operation* op) {
   }
 }
 
-// A kernel's memory, or what a team has for all rounds, or a slot of the channel behind that.
+// A kernel's memory, or what a team has for all rounds, or a slot of a channel behind that.
 LogicalResult SharedBytes::verify_span(const Span& span, const Bytes& memory) {
   if (span.begin >= memory.begin && span.begin % 16 == 0 && span.end <= memory.end) return success();
   const std::string all = memory.begin ? fmt::format("{} to {}", memory.begin, memory.end) : fmt::to_string(memory.end);
@@ -39,11 +40,8 @@ LogicalResult SharedBytes::verify_span(const Span& span, const Bytes& memory) {
 }
 
 Bytes SharedBytes::memory_of(Operation* declaration, KernelOp kernel) {
-  auto channel = channel_of(kernel);
-  if (!channel) return {0, signed_value(kernel.getSharedBytes())};
-  const int64_t offset = signed_value(channel.getOffset());
-  if (is_of_team(declaration->getResult(0))) return {0, offset};
-  return {offset, offset + signed_value(channel.getBytes())};
+  if (auto channel = channel_named_by(declaration)) return {signed_value(channel.getOffset()), end_of_offsets(channel)};
+  return {0, has_slots(kernel) ? team_bytes(kernel) : signed_value(kernel.getSharedBytes())};
 }
 
 LogicalResult SharedBytes::verify_apart() const {

@@ -1,6 +1,7 @@
 // All parts of a kernel's verification, and those without a file of their own: types that templates/ has, what belongs
 // where, guards, rings, and how many warps there are.
 #include "codegen/rec/Limits.h"
+#include "codegen/warp/Channels.h"
 #include "codegen/warp/Registers.h"
 #include "codegen/warp/verify/Rules.h"
 
@@ -226,6 +227,9 @@ class Structure {
                                << (shared ? "one" : "one for each of the " + std::to_string(warps) + " warps");
     if (!shared) return success();
     Value ring = op.getX().getDefiningOp<CurrentOp>().getRing();
+    if (auto before = dyn_cast_or_null<PublishMaxOp>(op->getPrevNode());
+        before && channel_around(before.getSlots()) != channel_around(op.getSlots()))
+      return op->emitOpError("has its slot in another channel than the maximum before it, with which it is published");
     if (!published_.insert(ring).second || !published_.insert(op.getSlots()).second)
       return op->emitOpError("a ring's maximum has a slot of its own, and is published once");
     return success();
@@ -284,10 +288,8 @@ LogicalResult KernelOp::verifyRegions() {
   if (result.wasInterrupted() || failed(structure.verify_shared_bytes()) || failed(verify_registers(*this)) ||
       failed(verify_places(*this)))
     return failure();
-  auto channel = channel_of(*this);
   if (has_phases(*this)) return success();
-  const bool is_ordered = !channel || !is_open(channel);
-  if (is_ordered && failed(verify_races(*this))) return failure();
+  if (!open_channel(*this) && failed(verify_races(*this))) return failure();
   return verify_lifetimes(*this);
 }
 

@@ -1,4 +1,5 @@
 // What is the teams' to do, and what others do with what they have prepared.
+#include "codegen/warp/Channels.h"
 #include "codegen/warp/verify/Rules.h"
 
 using namespace mlir;
@@ -125,6 +126,8 @@ class TeamRules {
   }
 
   static LogicalResult verify_load(LoadJoinedOp load) {
+    if (channel_around(load.getLast()) != channel_around(load.getFirst()))
+      return load.emitOpError("takes rows of one channel");
     auto loop = dyn_cast<SweepOp>(load->getParentOp());
     if (!loop || loop.getOver() != Over::round || !loop.getBackward())
       return load.emitOpError("belongs in a sweep backward over a round");

@@ -76,12 +76,16 @@ WKVC_KERNEL(named, 2, 4, 1) {
   store_outputs(args, block.warp, 16, output<f32>(OutputRows<f32>(args.tensor[1], block), 0, load(other)));
 }
 
-// Two teams of one warp in each block of a cluster hand chunks to the first warp of every block, by turns in two slots.
-// Tensors: x [T,16] f32 in chunks of 16 tokens, sums [16 for each block,16] of them, which the second block doubles.
+// Two teams of one warp in each block of a cluster hand chunks to the first warp of every block, by turns in two slots,
+// and a weight of each chunk in the one slot of another channel: 1, or 2 of odd chunks. Tensors: x [T,16] f32 in chunks
+// of 16 tokens, sums [16 for each block,16] of weighted chunks, which the second block doubles.
 WKVC_KERNEL(handover, 2, 3, 1, 2) {
   using Slots = RoundSlots<2, 2048, 1024, 2, 2>;
+  using WeightSlots = RoundSlots<2, 16, 1024, 1, 2, Slots::prepared(8), 1024 + 2048>;
   const Team<Slots, 1> teams(block);
+  const Team<WeightSlots, 1> weight_teams(block);
   begin_slots<Slots>(block, 1);
+  begin_slots<WeightSlots>(block, 1);
   const int chunks = static_cast<int>(args.tokens / 16);
   auto sum = zeros<16, 16>();
   for (int first = 0; first < chunks; first += Slots::kChunks) {
@@ -90,18 +94,26 @@ WKVC_KERNEL(handover, 2, 3, 1, 2) {
       const int c = first + teams.chunk;
       if (c >= last) continue;
       const auto team = teams.in_round(first);
+      const auto weight_team = weight_teams.in_round(first);
       team.claim();
+      weight_team.claim();
       Tile<f32, 16, 16> x;
       load_state(x, args.tensor[0], block, 16 * c);
       store(team.shared<f32, 16, 16>(Slots::kOfTeam), x);
+      if (lanes::is_first()) *weight_team.floats(WeightSlots::kOffset) = static_cast<float>(c % 2 + 1);
       team.publish();
+      weight_team.publish();
       continue;
     }
     for (int c = first; c < last; ++c) {
       const Slot<Slots> slot(block, c - first, first);
+      const Slot<WeightSlots> weight_slot(block, c - first, first);
       slot.await();
-      sum = sum + load(slot.shared<f32, 16, 16>(Slots::kOfTeam)) * static_cast<float>(block.rank + 1);
+      weight_slot.await();
+      const float weight = *weight_slot.floats(WeightSlots::kOffset) * static_cast<float>(block.rank + 1);
+      sum = sum + load(slot.shared<f32, 16, 16>(Slots::kOfTeam)) * weight;
       slot.release();
+      weight_slot.release();
     }
   }
   if (block.warp == 0) store_outputs(args, block.rank, 16, output<f32>(OutputRows<f32>(args.tensor[1], block), 0, sum));

@@ -42,14 +42,27 @@ void KernelMemory::plan_again(const Placement& again, const Plan& plan, Ahead pr
   main_->shared.keep_copies_until(last);
 }
 
+// Returns the channel of this name, a new one if there is none.
+PlannedChannel& KernelMemory::channel(const std::string& name) {
+  auto found = llvm::find_if(channels_, [&](const PlannedChannel& channel) { return channel.name == name; });
+  return found == channels_.end() ? channels_.emplace_back(PlannedChannel{name, {}}) : *found;
+}
+
+// What a team has for all rounds comes first, then the slots of one channel after the other.
 void KernelMemory::allocate_all(const Plan& plan) {
-  std::vector<SharedBuffer*> of_team, all;
-  for (SharedBuffer& space : spaces_) (space.of_team ? of_team : all).push_back(&space);
-  of_team_ = allocate(of_team);
-  slot_ = allocate(all);
-  for (SharedBuffer* space : all) space->offset += of_team_;
+  std::vector<SharedBuffer*> of_team;
+  channel(kSlots);
+  for (SharedBuffer& space : spaces_) (space.of_team ? of_team : channel(space.channel).spaces).push_back(&space);
+  std::int64_t offset = allocate(of_team);
+  bytes_ = plan.copies * offset;
   const std::int64_t mbarriers = plan.goes_ahead() ? warp::kSlotMbarriers : 0;
-  bytes_ = plan.copies * of_team_ + plan.slots() * (slot_ + mbarriers);
+  for (PlannedChannel& channel : channels_) {
+    channel.offset = offset;
+    channel.bytes = allocate(channel.spaces);
+    for (SharedBuffer* space : channel.spaces) space->offset += offset;
+    offset += channel.bytes;
+    bytes_ += plan.slots() * (channel.bytes + mbarriers);
+  }
 }
 
 }  // namespace wkvc

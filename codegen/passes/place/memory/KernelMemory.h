@@ -7,6 +7,13 @@
 
 namespace wkvc {
 
+// A channel of a kernel of teams: its buffers, where their offsets begin, and the bytes of a slot.
+struct PlannedChannel {
+  std::string name;
+  std::vector<SharedBuffer*> spaces;
+  std::int64_t offset = 0, bytes = 0;
+};
+
 class KernelMemory {
  public:
   // Plans all buffers, with offsets. `again`: the placement of the program that recomputes states; null: all are saved.
@@ -16,18 +23,20 @@ class KernelMemory {
 
   const PlacedProgram& main() const { return *main_; }
   const PlacedProgram* again() const { return again_ ? &*again_ : nullptr; }
-  std::int64_t bytes() const { return bytes_; }      // of the kernel
-  std::int64_t of_team() const { return of_team_; }  // for any round of those who prepare
-  std::int64_t slot() const { return slot_; }        // of a chunk of a round, with teams
+  std::int64_t bytes() const { return bytes_; }  // of the kernel
+  // Of a kernel of teams, in the order in which their slots lie; the first is kSlots.
+  const std::vector<PlannedChannel>& channels() const { return channels_; }
   const std::deque<SharedBuffer>& spaces() const { return spaces_; }
 
  private:
   void plan_again(const Placement& again, const Plan& plan, Ahead prefetch);
+  PlannedChannel& channel(const std::string& name);
   void allocate_all(const Plan& plan);
 
   std::deque<SharedBuffer> spaces_;
   std::optional<PlacedProgram> main_, again_;
-  std::int64_t bytes_ = 0, of_team_ = 0, slot_ = 0;
+  std::vector<PlannedChannel> channels_;
+  std::int64_t bytes_ = 0;
 };
 
 // Returns the dtype of a program's saved states.

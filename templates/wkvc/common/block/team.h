@@ -15,22 +15,24 @@
 
 namespace wkvc {
 
-// Where the slots of a round's chunks lie in a block's shared memory: behind the `OfTeam` bytes that each of the
-// block's teams has for all rounds, `Turns` of them side by side for each chunk; offsets in a slot begin with `OfTeam`.
-// Slots that take turns are followed by their mbarriers. A round has a chunk for each of the `Teams` of each of the
-// blocks of a `Cluster`.
-template <int Teams, int Bytes, int OfTeam = 0, int Turns = 1, int Cluster = 1>
+// Where the slots of a round's chunks lie in a block's shared memory: from byte `Begin` on, behind the `OfTeam` bytes
+// that each of the block's teams has for all rounds, `Turns` of them side by side for each chunk; offsets in a slot
+// begin with `Offset`. Slots that are handed over are followed by their mbarriers. A round has a chunk for each of the
+// `Teams` of each of the blocks of a `Cluster`.
+template <int Teams, int Bytes, int OfTeam = 0, int Turns = 1, int Cluster = 1, int Begin = Teams * OfTeam,
+          int Offset = OfTeam>
 struct RoundSlots {
   static constexpr int kTeams = Teams;
   static constexpr int kBytes = Bytes;
   static constexpr int kOfTeam = OfTeam;
+  static constexpr int kOffset = Offset;
   static constexpr int kTurns = Turns;
   static constexpr int kCluster = Cluster;
   static constexpr int kChunks = Teams * Cluster;
 
   // Offsets of a slot, of those of all chunks and turns, and of its mbarriers: it is prepared, by one arrival; it is
   // free, by one of each of the warps that read it, in all blocks.
-  static WKVC_INLINE constexpr int begin(int number) { return Teams * OfTeam + number * Bytes; }
+  static WKVC_INLINE constexpr int begin(int number) { return Begin + number * Bytes; }
   static WKVC_INLINE constexpr int prepared(int number) { return begin(kChunks * Turns) + 16 * number; }
   static WKVC_INLINE constexpr int free(int number) { return prepared(number) + 8; }
 };
@@ -45,7 +47,7 @@ struct SlotPlace {
         parity(before / Slots::kChunks / Slots::kTurns % 2) {}
 
   // The memory in which an offset is that of a slot.
-  WKVC_INLINE char* in(char* memory) const { return memory + (begin() - Slots::kOfTeam); }
+  WKVC_INLINE char* in(char* memory) const { return memory + (begin() - Slots::kOffset); }
   WKVC_INLINE int begin() const { return Slots::begin(number); }
   WKVC_INLINE int prepared() const { return Slots::prepared(number); }
   WKVC_INLINE int free() const { return Slots::free(number); }
@@ -87,7 +89,7 @@ struct Team : BlockBase {
     chunk = in_team ? Slots::kTeams * block.rank + team_ : kNone;
     warp = own % warps ^ turn();
     // Not in a branch, so that the compiler sees that it is shared memory.
-    memory += team_ * (Slots::kTurns > 1 ? Slots::kOfTeam : Slots::kBytes);
+    memory += First > 0 ? team_ * Slots::kOfTeam : Slots::begin(team_) - Slots::kOffset;
   }
   // With the slot of the round that `before` chunks come before.
   WKVC_INLINE Team in_round(int before) const {

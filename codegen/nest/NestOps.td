@@ -306,20 +306,38 @@ def Nest_DecayedPairsOp : Nest_Op<"decayed_pairs", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Nest_InvertDiagonalOp : Nest_Op<"invert_diagonal"> {
-  let summary = "The inverse of I and each 16x16 block on the diagonal of a strictly lower triangular tile, transposed";
+def Nest_SolveDiagonalOp : Nest_Op<"solve_diagonal"> {
+  let summary = "Substitution with I and each 16x16 block on the diagonal of a strictly lower triangular tile";
+  let description = "Makes their inverses, and minus these times the blocks of level 16 to their left.";
   // The pass places gives the first byte of the scratch in shared memory.
   let arguments = (ins Nest_Tile:$tile, OptionalAttr<I64Attr>:$scratch);
-  let results = (outs Nest_Tile:$result);
-  let assemblyFormat = "$tile `:` type($tile) `->` type($result) attr-dict";
+  let results = (outs Nest_Tile:$inverses, Nest_Tile:$left);
+  let assemblyFormat = "$tile `:` type($tile) `->` type($inverses) `,` type($left) attr-dict";
   let hasVerifier = 1;
 }
 
-def Nest_InverseColumnsOp : Nest_Op<"inverse_columns"> {
-  let summary = "The inverse of I + L, transposed, from L and what nest.invert_diagonal made of L";
-  let arguments = (ins Nest_Tile:$lower, Nest_Tile:$diagonal);
+def Nest_DiagonalOp : Nest_Op<"diagonal", [Pure]> {
+  let summary = "16x16 blocks with a number, or with those of a column, on the diagonal, and zero elsewhere";
+  let arguments = (ins Nest_Tile:$numbers);
   let results = (outs Nest_Tile:$result);
-  let assemblyFormat = "$lower `,` $diagonal `:` type($lower) `,` type($diagonal) `->` type($result) attr-dict";
+  let assemblyFormat = "$numbers `:` type($numbers) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_SetBlocksOp : Nest_Op<"set_blocks", [Pure]> {
+  let summary = "A square tile, or zeros, with other 16x16 blocks on the diagonal, or as those of level 16";
+  let arguments = (ins UnitAttr:$level, Nest_Tile:$blocks, Optional<Nest_Tile>:$tile);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "(`level` $level^)? $blocks (`into` $tile^ `:` type($tile))? `:` type($blocks) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_LevelOp : Nest_Op<"level", [Pure, SameOperandsAndResultType]> {
+  let summary = "The lower left quarters of the blocks of 2·rows rows on the diagonal of a square tile, and zero elsewhere";
+  let description = "`without`: zero in these quarters, and what the tile has elsewhere.";
+  let arguments = (ins I64Attr:$rows, UnitAttr:$without, Nest_Tile:$tile);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$rows (`without` $without^)? $tile `:` type($tile) attr-dict";
   let hasVerifier = 1;
 }
 

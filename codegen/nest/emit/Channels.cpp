@@ -6,6 +6,11 @@ using namespace mlir;
 
 namespace wkvc::nest {
 
+void write_acquire(NestText& text, ChannelOp channel, const std::string& chunk) {
+  ChannelOp last = replacement_of(channel) ? replacement_of(channel) : channel;
+  text.line("{}.acquire({});", text.name(last.getChannel()), chunk);
+}
+
 namespace {
 
 // Returns the columns of a slot that a role's copy puts.
@@ -21,9 +26,10 @@ void write_rows(NestText& text, PutOp put, StackOp rows) {
   text.line("store_rows(role, {}{});", target_text(text, put), names);
 }
 
-// A conversion that nothing else uses is made by blocks of 16 columns.
+// What nothing else uses is made by blocks of 16 columns.
 bool goes_by_blocks(PutOp put) {
-  return put.getTile().getDefiningOp<ConvertOp>() && is_inlined(put.getTile().getDefiningOp()) &&
+  Operation* const op = put.getTile().getDefiningOp();
+  return isa_and_nonnull<ConvertOp, SetBlocksOp>(op) && is_inlined(op) &&
          tile_of(put.getChannel()).getLayout() == Layout::swizzled;
 }
 
@@ -47,7 +53,7 @@ void write_put(NestText& text, PutOp put) {
     text.line("{}.release(c);", under);
     text.line("{}.await_release(c);", under);
   } else {
-    text.line("{}.acquire(c);", channel);
+    write_acquire(text, op, "c");
   }
   write_stored(text, put);
   text.line("{}.put(c);", channel);

@@ -9,11 +9,8 @@ using namespace mlir;
 namespace wkvc::nest {
 
 void write_load(NestText& text, LoadOp load, const std::string& chunk) {
-  auto channel = load.getChannel().getDefiningOp<ChannelOp>();
-  auto replacement = replacement_of(channel);
-  const std::string name = text.name(channel.getChannel());
-  text.line("{}.acquire({});", replacement ? text.name(replacement.getChannel()) : name, chunk);
-  text.line("load({}, {}, {});", tiles_of(load.getTensor()), name, chunk);
+  write_acquire(text, load.getChannel().getDefiningOp<ChannelOp>(), chunk);
+  text.line("load({}, {}, {});", tiles_of(load.getTensor()), text.name(load.getChannel()), chunk);
 }
 
 namespace {

@@ -311,8 +311,8 @@ def Nest_SolveDiagonalOp : Nest_Op<"solve_diagonal"> {
   let description = "Makes their inverses, and minus these times the blocks of level 16 to their left.";
   // The pass places gives the first byte of the scratch in shared memory.
   let arguments = (ins Nest_Tile:$tile, OptionalAttr<I64Attr>:$scratch);
-  let results = (outs Nest_Tile:$inverses, Nest_Tile:$left);
-  let assemblyFormat = "$tile `:` type($tile) `->` type($inverses) `,` type($left) attr-dict";
+  let results = (outs Variadic<Nest_Tile>:$results);
+  let assemblyFormat = "$tile `:` type($tile) `->` type($results) attr-dict";
   let hasVerifier = 1;
 }
 

@@ -30,8 +30,8 @@ void write_cumsum(NestText& text, CumsumOp op) {
 }
 
 void write_solve_diagonal(NestText& text, SolveDiagonalOp op) {
-  const std::string inverses = text.declare(op.getInverses()), left = text.declare(op.getLeft());
-  text.line("{} {}, {};", register_type(op.getInverses().getType()), inverses, left);
+  const std::string inverses = text.declare(op.getResult(0)), left = text.declare(op.getResult(1));
+  text.line("{} {}, {};", register_type(cast<TileType>(op.getResult(0).getType())), inverses, left);
   text.line("solve_diagonal(role, {}, block.floats({}), {}, {});", tile_text(text, op.getTile()), *op.getScratch(),
             inverses, left);
 }

@@ -180,9 +180,10 @@ def Nest_ReleaseOp : Nest_Op<"release"> {
 }
 
 def Nest_StoreOp : Nest_Op<"store"> {
-  let summary = "A tile of the current chunk goes to a tensor";
-  let arguments = (ins Nest_Tile:$tile, StrAttr:$tensor);
-  let assemblyFormat = "$tile `to` $tensor `:` type($tile) attr-dict";
+  let summary = "A tile of the chunk `behind` the current one goes to a tensor";
+  let description = "The current one of a store after a sweep is the one behind the last; of chunks before the first, nothing goes.";
+  let arguments = (ins Nest_Tile:$tile, StrAttr:$tensor, DefaultValuedAttr<I64Attr, "0">:$behind);
+  let assemblyFormat = "$tile `to` $tensor (`behind` $behind^)? `:` type($tile) attr-dict";
 }
 
 def Nest_TransposeOp : Nest_Op<"transpose", [Pure]> {
@@ -233,7 +234,7 @@ def Nest_AwaitOp : Nest_Op<"await", [TypesMatchWith<"the tile that is under way"
 }
 
 def Nest_ConstantOp : Nest_Op<"constant", [Pure]> {
-  let summary = "A number";
+  let summary = "A number, or a tile of zeros";
   let arguments = (ins F32Attr:$value);
   let results = (outs Nest_Tile:$result);
   let assemblyFormat = "$value `:` type($result) attr-dict";

@@ -27,8 +27,9 @@ bool are_blocks(TileType tile) {
 }  // namespace
 
 LogicalResult ConstantOp::verify() {
-  if (is_one_number(getResult().getType())) return success();
-  return emitOpError() << "is a number, 1x1xf32, not " << getResult().getType();
+  const TileType result = getResult().getType();
+  if (is_one_number(result) || (getValue().isZero() && !result.isShared())) return success();
+  return emitOpError() << "is a number, 1x1xf32, or zeros in registers, not " << result;
 }
 
 LogicalResult ElementwiseOp::verify() {

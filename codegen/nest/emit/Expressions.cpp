@@ -4,6 +4,7 @@
 
 #include "codegen/emit/Expressions.h"
 #include "codegen/ir/Text.h"
+#include "codegen/nest/emit/Types.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -80,6 +81,11 @@ std::string convert_text(const NestText& text, ConvertOp op, Extent extent) {
   return element.isF32() ? from : fmt::format("round<{}>({})", dtype_text(element), from);
 }
 
+std::string constant_text(ConstantOp op) {
+  const TileType tile = op.getResult().getType();
+  return tile.isNumber() ? float_text(op.getValue()) : register_type(tile) + "{}";
+}
+
 std::string element_text(const NestText& text, ElementOp op) {
   if (op.getTile().getType().getLayout() == Layout::tokens)
     return fmt::format("row<{}>({})", op.getIndex(), tile_text(text, op.getTile()));
@@ -132,7 +138,7 @@ std::string tile_text(const NestText& text, Value tile, Extent extent) {
 
 std::string made_text(const NestText& text, Operation* op, Extent extent) {
   return llvm::TypeSwitch<Operation*, std::string>(op)
-      .Case([&](ConstantOp constant) { return float_text(constant.getValue()); })
+      .Case([&](ConstantOp constant) { return constant_text(constant); })
       .Case([&](ElementwiseOp elementwise) { return elementwise_text(text, elementwise, extent); })
       .Case([&](ConvertOp convert) { return convert_text(text, convert, extent); })
       .Case([&](ElementOp element) { return element_text(text, element); })

@@ -33,8 +33,9 @@ void write_store(NestText& text, StoreOp store) {
   const auto columns = store.getTile().getType().getColumns();
   const std::string column0 =
       store.getTile().getDefiningOp<PartOp>() ? fmt::format("{} * role.copy", columns) : std::string("0");
-  text.line("if (role.warp == 0) store({}, {}, c, {});", tiles_of(store.getTensor()),
-            shared_text(text, store.getTile()), column0);
+  const std::string chunk = chunk_text(store);
+  text.line("if (role.warp == 0) store({}, {}, {}, {});", tiles_of(store.getTensor()),
+            shared_text(text, store.getTile()), store.getBehind() == 0 ? chunk : fmt::format("{} - {}", chunk, store.getBehind()), column0);
 }
 
 void write_tokens(NestText& text, TokensOp op) {

@@ -39,7 +39,7 @@ void write_solve_diagonal(NestText& text, SolveDiagonalOp op) {
 // A carried value has a variable of its own, which begins as the sweep does.
 void declare_carried(NestText& text, SweepOp sweep) {
   for (auto [initial, carried] : llvm::zip_equal(sweep.getCarried(), sweep.getBody().getArguments()))
-    text.line("auto {} = {};", text.declare(carried), text.name(initial));
+    text.line("auto {} = {};", text.declare(carried), tile_text(text, initial));
 }
 
 // Loads ahead of the first chunk.

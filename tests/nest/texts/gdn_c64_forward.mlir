@@ -10,6 +10,7 @@
 !sums = !nest.tile<64x64xf32, sums>
 !state = !nest.tile<64x128xf32, sums>
 !state16 = !nest.tile<64x128xf16, operand>
+!outputs = !nest.tile<64x64xbf16, operand>
 !operand = !nest.tile<64x64xf16, operand>
 !strengths = !nest.tile<64x1xf32, fragments>
 !decays = !nest.tile<4x64xf32, plain>
@@ -133,12 +134,15 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
   }
   nest.role "state" copies 2 warps 4 registers 192 {
     %initial = nest.load_state "initial_state" : !state
-    %last = nest.sweep "chunks" carry %initial : !state {
-    ^bb0(%S: !state):
+    %none = nest.constant 0.0 : !outputs
+    %last:2 = nest.sweep "chunks" carry %initial, %none : !state, !outputs {
+    ^bb0(%S: !state, %O_before: !outputs):
       %S16 = nest.convert %S : !state -> !state16
       %keys = nest.get %k16 : !keys16
       %keys_t = nest.transpose %keys : !keys16 -> !keys16_t
       %X0 = nest.issue "wgmma.registers" %S16, %keys_t : !state16, !keys16_t -> !sums
+      %before_t = nest.transpose %O_before : !outputs -> !outputs
+      nest.put %before_t into %o : !outputs to !keys
       %X = nest.await %X0 : !sums
       %d = nest.get %decays : !decays
       %e_L = nest.row %d[1] : !decays -> !row
@@ -173,15 +177,19 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
       nest.release %k16 : !keys16
       nest.release %q16 : !keys16
       nest.release %P : !square16
-      %O16 = nest.convert %O : !sums -> !nest.tile<64x64xbf16, operand>
-      %outputs = nest.transpose %O16 : !nest.tile<64x64xbf16, operand> -> !nest.tile<64x64xbf16, operand>
-      nest.put %outputs into %o : !nest.tile<64x64xbf16, operand> to !keys
-      %all_outputs = nest.get %o : !keys
-      %own_outputs = nest.part %all_outputs : !keys -> !values
-      nest.store %own_outputs to "o" : !values
+      %O16 = nest.convert %O : !sums -> !outputs
+      %outputs = nest.get %o : !keys
+      %own_outputs = nest.part %outputs : !keys -> !values
+      nest.store %own_outputs to "o" behind 1 : !values
       nest.release %o : !keys
-      nest.yield %next : !state
+      nest.yield %next, %O16 : !state, !outputs
     }
-    nest.store_state %last to "final_state" : !state
+    %last_t = nest.transpose %last#1 : !outputs -> !outputs
+    nest.put %last_t into %o : !outputs to !keys
+    %last_outputs = nest.get %o : !keys
+    %own_last = nest.part %last_outputs : !keys -> !values
+    nest.store %own_last to "o" behind 1 : !values
+    nest.release %o : !keys
+    nest.store_state %last#0 to "final_state" : !state
   }
 }

@@ -300,16 +300,16 @@ def Nest_RowOp : Nest_Op<"row", [Pure]> {
 
 def Nest_DecayedPairsOp : Nest_Op<"decayed_pairs", [Pure]> {
   let summary = "Products of tokens i (rows) and j (columns) times two to the sums of i less those of j, for j up to i";
-  let description = "`strict`: for j before i. Zero elsewhere.";
-  let arguments = (ins Nest_Tile:$products, Nest_Tile:$sums, UnitAttr:$strict);
+  let description = "Zero elsewhere; `unmasked`: what nobody may read.";
+  let arguments = (ins Nest_Tile:$products, Nest_Tile:$sums, UnitAttr:$unmasked);
   let results = (outs Nest_Tile:$result);
-  let assemblyFormat = "(`strict` $strict^)? $products `,` $sums `:` type($products) `,` type($sums) `->` type($result) attr-dict";
+  let assemblyFormat = "(`unmasked` $unmasked^)? $products `,` $sums `:` type($products) `,` type($sums) `->` type($result) attr-dict";
   let hasVerifier = 1;
 }
 
 def Nest_SolveDiagonalOp : Nest_Op<"solve_diagonal"> {
-  let summary = "Substitution with I and each 16x16 block on the diagonal of a strictly lower triangular tile";
-  let description = "Makes their inverses, and minus these times the blocks of level 16 to their left.";
+  let summary = "Substitution with I and what each 16x16 block on the diagonal of a tile has below its diagonal";
+  let description = "Makes the inverses, and these times the blocks of level 16 to their left.";
   // The pass places gives the first byte of the scratch in shared memory.
   let arguments = (ins Nest_Tile:$tile, OptionalAttr<I64Attr>:$scratch);
   let results = (outs Variadic<Nest_Tile>:$results);

@@ -93,7 +93,7 @@ std::string element_text(const NestText& text, ElementOp op) {
 }
 
 std::string pairs_text(const NestText& text, DecayedPairsOp op, Extent extent) {
-  return fmt::format("decayed_pairs<{}>(role, {}, {}{})", op.getStrict(), tile_text(text, op.getProducts(), extent),
+  return fmt::format("decayed_pairs<{}>(role, {}, {}{})", !op.getUnmasked(), tile_text(text, op.getProducts(), extent),
                      shared_text(text, op.getSums()), extent == Extent::block ? ", at.column0()" : "");
 }
 

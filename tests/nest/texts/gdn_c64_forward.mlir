@@ -78,7 +78,6 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
     }
   }
   nest.role "write" warps 4 registers 64 {
-    %one = nest.constant 1.0 : !number
     %minus = nest.constant -1.0 : !number
     nest.sweep "chunks" {
       %keys = nest.get %k : !keys
@@ -91,14 +90,14 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
       %beta = nest.row %d[3] : !decays -> !row
       %beta_t = nest.transpose %beta : !row -> !column
       %strengths = nest.convert %beta_t : !column -> !strengths
-      %pairs = nest.decayed_pairs strict %KK, %sums : !sums, !row -> !sums
+      %pairs = nest.decayed_pairs unmasked %KK, %sums : !sums, !row -> !sums
       %L = nest.elementwise multiply %pairs, %strengths : !sums, !strengths -> !sums
       %L2 = nest.level 32 %L : !sums
       %L2_16 = nest.convert %L2 : !sums -> !operand
       %solved:2 = nest.solve_diagonal %L : !sums -> !blocks16, !blocks16
       %D_tile = nest.set_blocks %solved#0 : !blocks16 -> !operand
       nest.put %D_tile into %diagonal : !operand to !square16
-      %ones = nest.diagonal %one : !number -> !blocks
+      %ones = nest.diagonal %minus : !number -> !blocks
       %ones16 = nest.convert %ones : !blocks -> !blocks16
       %NL = nest.set_blocks level %solved#1 into %L2_16 : !operand : !blocks16 -> !operand
       %X = nest.set_blocks %ones16 into %NL : !operand : !blocks16 -> !operand
@@ -108,7 +107,8 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
       %Z0 = nest.issue "wgmma.shared" %left, %inverses : !square16, !square16 -> !sums
       %Z = nest.await %Z0 : !sums
       %Z_halves = nest.level 32 without %Z : !sums
-      %Z16 = nest.convert %Z_halves : !sums -> !operand
+      %minus_Z = nest.elementwise multiply %Z_halves, %minus : !sums, !number -> !sums
+      %Z16 = nest.convert %minus_Z : !sums -> !operand
       nest.put %Z16 into %halves : !operand to !square16
       %inverse_halves = nest.get %halves : !square16
       %W0 = nest.issue "wgmma.shared" %left, %inverse_halves : !square16, !square16 -> !sums
@@ -118,7 +118,7 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
       %W_beta = nest.elementwise multiply %W2, %beta : !sums, !row -> !sums
       %minus_W = nest.elementwise multiply %W_beta, %minus : !sums, !number -> !sums
       %W16 = nest.convert %minus_W : !sums -> !operand
-      %betas = nest.diagonal %strengths : !strengths -> !blocks
+      %betas = nest.diagonal %beta_t : !column -> !blocks
       %betas16 = nest.convert %betas : !blocks -> !blocks16
       nest.release %decays : !decays
       %Y = nest.set_blocks %betas16 into %W16 : !operand : !blocks16 -> !operand

@@ -12,9 +12,9 @@
 
 namespace wkvc {
 
-// Makes the inverse of I and this warp's block on the diagonal of a strictly lower triangular tile, and, where this warp
-// has a block of level 16, minus that inverse times the block. `scratch`: kSubstitutionFloats floats in shared memory
-// for each warp of the role.
+// Makes the inverse of I and what this warp's block on the diagonal has below its diagonal, and, where this warp has a
+// block of level 16, the inverse times that block. `scratch`: kSubstitutionFloats floats in shared memory for each warp
+// of the role.
 WKVC_INLINE void solve_diagonal(const Role& role, const Tile<f32, 16, 64>& L, float* scratch,
                                 Tile<f16, 16, 16>& inverse, Tile<f16, 16, 16>& left) {
   const int warp = made_again(role.warp);
@@ -26,8 +26,11 @@ WKVC_INLINE void solve_diagonal(const Role& role, const Tile<f32, 16, 64>& L, fl
 
 // Returns this warp's block with a number, or the numbers of its rows, on the diagonal.
 WKVC_INLINE Tile<f32, 16, 16> diagonal(const ColVec<16>& rows) {
+  const int row0 = made_again(0);
   Tile<f32, 16, 16> y;
-  WKVC_EACH_ELEMENT(16, 16, y.block[i][j].unit[e] = row_of(i, e) == column_of(j, e) ? rows.v[i][PerRow::slot(e)] : 0.f);
+  WKVC_EACH_ELEMENT(16, 16,
+                    y.block[i][j].unit[e] =
+                        row0 + row_of(i, e) == column_of(j, e) ? rows.v[i][PerRow::slot(e)] : 0.f);
   return y;
 }
 WKVC_INLINE Tile<f32, 16, 16> diagonal(float x) {

@@ -22,13 +22,13 @@ WKVC_INLINE void step(float (&column)[16], const float* row) {
   WKVC_FOR(n, (I + 3) / 4, subtract(4 * n));
 }
 
-// A lane's column of I, or of minus a block.
+// A lane's column of I, or of a block.
 WKVC_INLINE void load_column(float (&column)[16], const Fragment<f32>& block, float* scratch, int lane) {
   lanes::sync();  // lanes that still read what was there
   fragment::store(scratch, kLd, block);
   lanes::sync();
-  const int own = lane % 16;
-  WKVC_FOR(i, 16, column[i] = lane < 16 ? (i == own ? 1.f : 0.f) : -scratch[i * kLd + own]);
+  const float* const own = scratch + (lane & 15);
+  WKVC_FOR(i, 16, column[i] = lane < 16 ? (i == lane ? 1.f : 0.f) : own[i * kLd]);
 }
 
 // Eight neighbours of a column.
@@ -41,7 +41,7 @@ WKVC_INLINE uint4 rounded(const float* x) {
 
 inline constexpr int kSubstitutionFloats = 16 * substitution::kLd;
 
-// Makes (I + L)^-1 and -(I + L)^-1 · block. `scratch`: kSubstitutionFloats floats in shared memory for this warp alone.
+// Makes (I + L)^-1 and (I + L)^-1 · block, of what L has below the diagonal. `scratch`: kSubstitutionFloats floats in shared memory for this warp alone.
 WKVC_INLINE void substitute(const Fragment<f32>& L, const Fragment<f32>& block, float* scratch, Fragment<f16>& inverse,
                             Fragment<f16>& product) {
   using namespace substitution;

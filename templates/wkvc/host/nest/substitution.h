@@ -17,14 +17,13 @@ inline Fragment<f16> divided(const Fragment<f32>& L, Fragment<f32> x) {
   return rounded;
 }
 
-// Makes (I + L)^-1 and -(I + L)^-1 · block.
+// Makes (I + L)^-1 and (I + L)^-1 · block, of what L has below the diagonal.
 inline void substitute(const Fragment<f32>& L, const Fragment<f32>& block, float* /*scratch*/, Fragment<f16>& inverse,
                        Fragment<f16>& product) {
-  Fragment<f32> identity{}, minus;
+  Fragment<f32> identity{};
   for (int i = 0; i < 16; ++i) identity.unit[17 * i] = 1.f;
-  for (int e = 0; e < 256; ++e) minus.unit[e] = -block.unit[e];
   inverse = divided(L, identity);
-  product = divided(L, minus);
+  product = divided(L, block);
 }
 
 }  // namespace wkvc

@@ -183,9 +183,10 @@ def Nest_ReleaseOp : Nest_Op<"release"> {
 }
 
 def Nest_StoreOp : Nest_Op<"store"> {
-  let summary = "A tile of the current chunk goes to a tensor";
-  let arguments = (ins Nest_Tile:$tile, StrAttr:$tensor);
-  let assemblyFormat = "$tile `to` $tensor `:` type($tile) attr-dict";
+  let summary = "A tile of the chunk `behind` the current one goes to a tensor";
+  let description = "The current one of a store after a sweep is the one behind the last; of chunks before the first, nothing goes.";
+  let arguments = (ins Nest_Tile:$tile, StrAttr:$tensor, DefaultValuedAttr<I64Attr, "0">:$behind);
+  let assemblyFormat = "$tile `to` $tensor (`behind` $behind^)? `:` type($tile) attr-dict";
 }
 
 def Nest_TransposeOp : Nest_Op<"transpose", [Pure]> {
@@ -236,7 +237,7 @@ def Nest_AwaitOp : Nest_Op<"await", [TypesMatchWith<"the tile that is under way"
 }
 
 def Nest_ConstantOp : Nest_Op<"constant", [Pure]> {
-  let summary = "A number";
+  let summary = "A number, or a tile of zeros";
   let arguments = (ins F32Attr:$value);
   let results = (outs Nest_Tile:$result);
   let assemblyFormat = "$value `:` type($result) attr-dict";
@@ -302,27 +303,45 @@ def Nest_RowOp : Nest_Op<"row", [Pure]> {
 
 def Nest_DecayedPairsOp : Nest_Op<"decayed_pairs", [Pure]> {
   let summary = "Products of tokens i (rows) and j (columns) times two to the sums of i less those of j, for j up to i";
-  let description = "`strict`: for j before i. Zero elsewhere.";
-  let arguments = (ins Nest_Tile:$products, Nest_Tile:$sums, UnitAttr:$strict);
+  let description = "Zero elsewhere; `unmasked`: what nobody may read.";
+  let arguments = (ins Nest_Tile:$products, Nest_Tile:$sums, UnitAttr:$unmasked);
   let results = (outs Nest_Tile:$result);
-  let assemblyFormat = "(`strict` $strict^)? $products `,` $sums `:` type($products) `,` type($sums) `->` type($result) attr-dict";
+  let assemblyFormat = "(`unmasked` $unmasked^)? $products `,` $sums `:` type($products) `,` type($sums) `->` type($result) attr-dict";
   let hasVerifier = 1;
 }
 
-def Nest_InvertDiagonalOp : Nest_Op<"invert_diagonal"> {
-  let summary = "The inverse of I and each 16x16 block on the diagonal of a strictly lower triangular tile, transposed";
+def Nest_SolveDiagonalOp : Nest_Op<"solve_diagonal"> {
+  let summary = "Substitution with I and what each 16x16 block on the diagonal of a tile has below its diagonal";
+  let description = "Makes the inverses, and these times the blocks of level 16 to their left.";
   // The pass places gives the first byte of the scratch in shared memory.
   let arguments = (ins Nest_Tile:$tile, OptionalAttr<I64Attr>:$scratch);
-  let results = (outs Nest_Tile:$result);
-  let assemblyFormat = "$tile `:` type($tile) `->` type($result) attr-dict";
+  let results = (outs Variadic<Nest_Tile>:$results);
+  let assemblyFormat = "$tile `:` type($tile) `->` type($results) attr-dict";
   let hasVerifier = 1;
 }
 
-def Nest_InverseColumnsOp : Nest_Op<"inverse_columns"> {
-  let summary = "The inverse of I + L, transposed, from L and what nest.invert_diagonal made of L";
-  let arguments = (ins Nest_Tile:$lower, Nest_Tile:$diagonal);
+def Nest_DiagonalOp : Nest_Op<"diagonal", [Pure]> {
+  let summary = "16x16 blocks with a number, or with those of a column, on the diagonal, and zero elsewhere";
+  let arguments = (ins Nest_Tile:$numbers);
   let results = (outs Nest_Tile:$result);
-  let assemblyFormat = "$lower `,` $diagonal `:` type($lower) `,` type($diagonal) `->` type($result) attr-dict";
+  let assemblyFormat = "$numbers `:` type($numbers) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_SetBlocksOp : Nest_Op<"set_blocks", [Pure]> {
+  let summary = "A square tile, or zeros, with other 16x16 blocks on the diagonal, or as those of level 16";
+  let arguments = (ins UnitAttr:$level, Nest_Tile:$blocks, Optional<Nest_Tile>:$tile);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "(`level` $level^)? $blocks (`into` $tile^ `:` type($tile))? `:` type($blocks) `->` type($result) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Nest_LevelOp : Nest_Op<"level", [Pure, SameOperandsAndResultType]> {
+  let summary = "The lower left quarters of the blocks of 2·rows rows on the diagonal of a square tile, and zero elsewhere";
+  let description = "`without`: zero in these quarters, and what the tile has elsewhere.";
+  let arguments = (ins I64Attr:$rows, UnitAttr:$without, Nest_Tile:$tile);
+  let results = (outs Nest_Tile:$result);
+  let assemblyFormat = "$rows (`without` $without^)? $tile `:` type($tile) attr-dict";
   let hasVerifier = 1;
 }
 

@@ -113,6 +113,17 @@ std::int64_t bytes_of_thread(Value value, RoleOp role) {
   return tile.bytes() / (kThreads * warps);
 }
 
+// Returns the operand whose registers an operation makes its result in; null where there is none.
+Value made_in_place(Operation* op, const Liveness& liveness) {
+  if (auto await = dyn_cast<AwaitOp>(op)) return await.getPending();
+  auto issue = dyn_cast<IssueOp>(op);
+  if (issue && issue.getSum() && liveness.isDeadAfter(issue.getSum(), op)) return issue.getSum();
+  if (!isa<ElementwiseOp>(op)) return {};
+  for (Value operand : op->getOperands())
+    if (operand.getType() == op->getResult(0).getType() && liveness.isDeadAfter(operand, op)) return operand;
+  return {};
+}
+
 LogicalResult verify_registers(RoleOp role) {
   Liveness liveness(role);
   LogicalResult result = success();
@@ -121,7 +132,7 @@ LogicalResult verify_registers(RoleOp role) {
     std::int64_t bytes = 0;
     const LivenessBlockInfo* info = liveness.getLiveness(op->getBlock());
     for (Value value : info->currentlyLiveValues(op)) bytes += bytes_of_thread(value, role);
-    if (auto await = dyn_cast<AwaitOp>(op)) bytes -= bytes_of_thread(await.getPending(), role);  // the same registers
+    if (Value operand = made_in_place(op, liveness)) bytes -= bytes_of_thread(operand, role);
     const auto most = 4 * static_cast<std::int64_t>(role.getRegisters());
     if (bytes > most)
       result = op->emitOpError() << "tiles of a thread take " << bytes / 4 << " registers here, role '"

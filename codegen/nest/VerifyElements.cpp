@@ -17,13 +17,19 @@ bool is_of_tokens(TileType tile) {
 
 bool is_square(TileType tile, int64_t extent) { return tile.getRows() == extent && tile.getColumns() == extent; }
 
-constexpr int64_t kBlocks = 64, kBlock = 16;  // extents of what is inverted, and of a block on its diagonal
+constexpr int64_t kBlocks = 64, kBlock = 16;  // extents of what is solved by blocks, and of a block
+
+// The blocks on a diagonal, below each other.
+bool are_blocks(TileType tile) {
+  return tile.getRows() == kBlocks && tile.getColumns() == kBlock && tile.getLayout() == Layout::operand;
+}
 
 }  // namespace
 
 LogicalResult ConstantOp::verify() {
-  if (is_one_number(getResult().getType())) return success();
-  return emitOpError() << "is a number, 1x1xf32, not " << getResult().getType();
+  const TileType result = getResult().getType();
+  if (is_one_number(result) || (getValue().isZero() && !result.isShared())) return success();
+  return emitOpError() << "is a number, 1x1xf32, or zeros in registers, not " << result;
 }
 
 LogicalResult ElementwiseOp::verify() {
@@ -111,22 +117,38 @@ LogicalResult DecayedPairsOp::verify() {
                        << sums;
 }
 
-LogicalResult InvertDiagonalOp::verify() {
-  const TileType tile = getTile().getType(), result = getResult().getType();
-  if (is_square(tile, kBlocks) && tile.getLayout() == Layout::sums && result.getRows() == kBlocks &&
-      result.getColumns() == kBlock && result.getElement().isF16() && result.getLayout() == Layout::fragments)
-    return success();
-  return emitOpError() << "makes 64x16xf16, fragments, of 64x64xf32, sums, not " << result << " of " << tile;
+LogicalResult SolveDiagonalOp::verify() {
+  const TileType tile = getTile().getType();
+  const bool are_two = getResults().size() == 2 && llvm::all_of(getResults().getTypes(), [](Type type) {
+    return are_blocks(cast<TileType>(type)) && cast<TileType>(type).getElement().isF16();
+  });
+  if (is_square(tile, kBlocks) && tile.getLayout() == Layout::sums && are_two) return success();
+  return emitOpError() << "makes 64x16xf16, operand, twice, of 64x64xf32, sums, not of " << tile;
 }
 
-LogicalResult InverseColumnsOp::verify() {
-  const TileType lower = getLower().getType(), diagonal = getDiagonal().getType(), result = getResult().getType();
-  if (is_square(lower, kBlocks) && lower.isShared() && diagonal.isShared() && diagonal.getRows() == kBlocks &&
-      diagonal.getColumns() == kBlock && is_square(result, kBlocks) && result.getElement().isF16() &&
-      result.getLayout() == Layout::fragments)
+LogicalResult DiagonalOp::verify() {
+  const TileType numbers = getNumbers().getType(), result = getResult().getType();
+  const bool is_column = numbers.getRows() == kBlocks && numbers.getColumns() == 1;
+  if ((is_column || is_one_number(numbers)) && are_blocks(result) && result.getElement().isF32()) return success();
+  return emitOpError() << "makes 64x16xf32, operand, of a column of 64 numbers or of one, not " << result << " of "
+                       << numbers;
+}
+
+LogicalResult SetBlocksOp::verify() {
+  const TileType blocks = getBlocks().getType(), result = getResult().getType();
+  const bool is_of_same = !getTile() || getTile().getType() == result;
+  if (are_blocks(blocks) && is_square(result, kBlocks) && !result.isShared() && is_of_same &&
+      blocks.getElement() == result.getElement())
     return success();
-  return emitOpError() << "makes 64x64xf16, fragments, of 64x64 and 64x16 in shared memory, not " << result << " of "
-                       << lower << " and " << diagonal;
+  return emitOpError() << "sets blocks, 64x16, of such a tile in registers as it makes, 64x64, not " << blocks << " of "
+                       << result;
+}
+
+LogicalResult LevelOp::verify() {
+  const TileType tile = getTile().getType();
+  const auto rows = static_cast<int64_t>(getRows());
+  if (is_square(tile, kBlocks) && !tile.isShared() && (rows == kBlock || rows == kBlocks / 2)) return success();
+  return emitOpError() << "takes 16 or 32 rows of a tile of 64x64 in registers, not " << rows << " of " << tile;
 }
 
 }  // namespace wkvc::nest

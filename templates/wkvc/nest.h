@@ -3,9 +3,9 @@
 
 #include "wkvc/tile.h"
 
+#include "wkvc/common/nest/blocks.h"
 #include "wkvc/common/nest/channel.h"
 #include "wkvc/common/nest/decayed_pairs.h"
-#include "wkvc/common/nest/inverse_blocks.h"
 #include "wkvc/common/nest/plain.h"
 #include "wkvc/common/nest/swizzled.h"
 #include "wkvc/common/nest/token_vector.h"

@@ -6,11 +6,16 @@ using namespace mlir;
 
 namespace wkvc::nest {
 
+void write_acquire(NestText& text, ChannelOp channel, const std::string& chunk) {
+  ChannelOp last = replacement_of(channel) ? replacement_of(channel) : channel;
+  text.line("{}.acquire({});", text.name(last.getChannel()), chunk);
+}
+
 namespace {
 
 // Returns the columns of a slot that a role's copy puts.
 std::string target_text(const NestText& text, PutOp put) {
-  std::string whole = fmt::format("{}.at(c)", text.name(put.getChannel()));
+  std::string whole = fmt::format("{}.at({})", text.name(put.getChannel()), chunk_text(put));
   if (role_of(put).getCopies() == 1) return whole;
   return columns_of_copy(whole, put.getTile().getType().getColumns());
 }
@@ -21,9 +26,10 @@ void write_rows(NestText& text, PutOp put, StackOp rows) {
   text.line("store_rows(role, {}{});", target_text(text, put), names);
 }
 
-// A conversion that nothing else uses is made by blocks of 16 columns.
+// What nothing else uses is made by blocks of 16 columns.
 bool goes_by_blocks(PutOp put) {
-  return put.getTile().getDefiningOp<ConvertOp>() && is_inlined(put.getTile().getDefiningOp()) &&
+  Operation* const op = put.getTile().getDefiningOp();
+  return isa_and_nonnull<ConvertOp, SetBlocksOp>(op) && is_inlined(op) &&
          tile_of(put.getChannel()).getLayout() == Layout::swizzled;
 }
 
@@ -38,25 +44,6 @@ void write_stored(NestText& text, PutOp put) {
   text.line("}});");
 }
 
-// A tile that takes the place of another one waits until that has been read by all.
-void write_put(NestText& text, PutOp put) {
-  const std::string channel = text.name(put.getChannel());
-  auto op = put.getChannel().getDefiningOp<ChannelOp>();
-  if (op.getOver()) {
-    const std::string under = text.name(op.getOver());
-    text.line("{}.release(c);", under);
-    text.line("{}.await_release(c);", under);
-  } else {
-    text.line("{}.acquire(c);", channel);
-  }
-  write_stored(text, put);
-  text.line("{}.put(c);", channel);
-}
-
-void write_get(NestText& text, GetOp get) {
-  text.line("const auto {} = {}.get(c);", text.declare(get.getTile()), text.name(get.getChannel()));
-}
-
 // Returns the channel of a tile, or of a part of one.
 Value channel_of(Value tile) {
   if (auto part = tile.getDefiningOp<PartOp>()) return channel_of(part.getTile());
@@ -64,13 +51,42 @@ Value channel_of(Value tile) {
   return get ? get.getChannel() : Value();
 }
 
-// Tiles that are stored have to be read by then.
+bool stores_tiles_of(RoleOp role, Value channel) {
+  bool stores = false;
+  role.walk([&](StoreOp store) { stores |= channel_of(store.getTile()) == channel; });
+  return stores;
+}
+
+// Waits for the slot of a tile: a tile that takes the place of another one waits until that has been read by all.
+void write_slot(NestText& text, PutOp put, const std::string& chunk) {
+  auto op = put.getChannel().getDefiningOp<ChannelOp>();
+  if (op.getOver()) {
+    const std::string under = text.name(op.getOver());
+    text.line("{}.release({});", under, chunk);
+    text.line("{}.await_release({});", under, chunk);
+  } else if (stores_tiles_of(role_of(put), put.getChannel())) {
+    text.line("await_stores_read();");
+    text.line("{}.reacquire({});", text.name(put.getChannel()), chunk);
+  } else {
+    write_acquire(text, op, chunk);
+  }
+}
+
+void write_put(NestText& text, PutOp put) {
+  const std::string chunk = chunk_text(put);
+  write_slot(text, put, chunk);
+  write_stored(text, put);
+  text.line("{}.put({});", text.name(put.getChannel()), chunk);
+}
+
+void write_get(NestText& text, GetOp get) {
+  text.line("const auto {} = {}.get({});", text.declare(get.getTile()), text.name(get.getChannel()), chunk_text(get));
+}
+
+// A tile that its own role stores is released when the next one is put: until then, bulk copies read it.
 void write_release(NestText& text, ReleaseOp release) {
-  const bool is_stored = llvm::any_of(release->getBlock()->getOps<StoreOp>(), [&](StoreOp store) {
-    return channel_of(store.getTile()) == release.getChannel();
-  });
-  if (is_stored) text.line("await_stores_read();");
-  text.line("{}.release(c);", text.name(release.getChannel()));
+  if (stores_tiles_of(role_of(release), release.getChannel())) return;
+  text.line("{}.release({});", text.name(release.getChannel()), chunk_text(release));
 }
 
 }  // namespace

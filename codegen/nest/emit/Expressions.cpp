@@ -4,6 +4,7 @@
 
 #include "codegen/emit/Expressions.h"
 #include "codegen/ir/Text.h"
+#include "codegen/nest/emit/Types.h"
 #include "runtime/error.h"
 
 using namespace mlir;
@@ -80,6 +81,11 @@ std::string convert_text(const NestText& text, ConvertOp op, Extent extent) {
   return element.isF32() ? from : fmt::format("round<{}>({})", dtype_text(element), from);
 }
 
+std::string constant_text(ConstantOp op) {
+  const TileType tile = op.getResult().getType();
+  return tile.isNumber() ? float_text(op.getValue()) : register_type(tile) + "{}";
+}
+
 std::string element_text(const NestText& text, ElementOp op) {
   if (op.getTile().getType().getLayout() == Layout::tokens)
     return fmt::format("row<{}>({})", op.getIndex(), tile_text(text, op.getTile()));
@@ -87,8 +93,24 @@ std::string element_text(const NestText& text, ElementOp op) {
 }
 
 std::string pairs_text(const NestText& text, DecayedPairsOp op, Extent extent) {
-  return fmt::format("decayed_pairs<{}>(role, {}, {}{})", op.getStrict(), tile_text(text, op.getProducts(), extent),
+  return fmt::format("decayed_pairs<{}>(role, {}, {}{})", !op.getUnmasked(), tile_text(text, op.getProducts(), extent),
                      shared_text(text, op.getSums()), extent == Extent::block ? ", at.column0()" : "");
+}
+
+// Returns the last argument of functions that can make 16 columns.
+const char* columns_argument(Extent extent) { return extent == Extent::block ? ", at" : ""; }
+
+std::string set_blocks_text(const NestText& text, SetBlocksOp op, Extent extent) {
+  const char* const place = op.getLevel() ? "Level<16>" : "OnDiagonal";
+  const std::string blocks = text.name(op.getBlocks());
+  if (!op.getTile()) return fmt::format("only_block<{}>(role, {}{})", place, blocks, columns_argument(extent));
+  return fmt::format("set_block<{}>(role, {}, {}{})", place, tile_text(text, op.getTile(), extent), blocks,
+                     columns_argument(extent));
+}
+
+std::string level_text(const NestText& text, LevelOp op, Extent extent) {
+  return fmt::format("{}level<{}>(role, {}{})", op.getWithout() ? "without_" : "", op.getRows(),
+                     tile_text(text, op.getTile(), extent), columns_argument(extent));
 }
 
 }  // namespace
@@ -116,11 +138,14 @@ std::string tile_text(const NestText& text, Value tile, Extent extent) {
 
 std::string made_text(const NestText& text, Operation* op, Extent extent) {
   return llvm::TypeSwitch<Operation*, std::string>(op)
-      .Case([&](ConstantOp constant) { return float_text(constant.getValue()); })
+      .Case([&](ConstantOp constant) { return constant_text(constant); })
       .Case([&](ElementwiseOp elementwise) { return elementwise_text(text, elementwise, extent); })
       .Case([&](ConvertOp convert) { return convert_text(text, convert, extent); })
       .Case([&](ElementOp element) { return element_text(text, element); })
       .Case([&](DecayedPairsOp pairs) { return pairs_text(text, pairs, extent); })
+      .Case([&](DiagonalOp diagonal) { return fmt::format("diagonal({})", tile_text(text, diagonal.getNumbers())); })
+      .Case([&](SetBlocksOp set) { return set_blocks_text(text, set, extent); })
+      .Case([&](LevelOp level) { return level_text(text, level, extent); })
       .Default([](Operation* other) -> std::string {
         internal_error("'{}' is no expression", other->getName().getStringRef().str());
       });

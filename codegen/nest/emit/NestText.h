@@ -32,7 +32,7 @@ struct NestText {
 // Returns the variable of a tensor's tiles: "q_tiles".
 std::string tiles_of(llvm::StringRef tensor);
 
-// Returns the chunk of an operation: "c", "c + 1", or "0" outside sweeps.
+// Returns the chunk of an operation: "c", "c + 1", or, outside sweeps, "0" and then "chunks".
 std::string chunk_text(mlir::Operation* op, uint64_t ahead = 0);
 
 }  // namespace wkvc::nest

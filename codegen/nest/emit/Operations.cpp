@@ -14,8 +14,9 @@ std::string NestText::declare(Value value) {
 std::string tiles_of(llvm::StringRef tensor) { return tensor.str() + "_tiles"; }
 
 std::string chunk_text(Operation* op, uint64_t ahead) {
-  if (!op->getParentOfType<SweepOp>()) return "0";
-  return ahead == 0 ? "c" : fmt::format("c + {}", ahead);
+  if (op->getParentOfType<SweepOp>()) return ahead == 0 ? "c" : fmt::format("c + {}", ahead);
+  const bool is_behind = llvm::any_of(op->getBlock()->getOps<SweepOp>(), [&](SweepOp sweep) { return sweep->isBeforeInBlock(op); });
+  return is_behind ? "chunks" : "0";
 }
 
 static const OperationWriters& all_writers() {

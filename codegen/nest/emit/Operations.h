@@ -15,6 +15,9 @@ void add_products(OperationWriters& writers);
 void add_tensors(OperationWriters& writers);
 void add_values(OperationWriters& writers);
 
+// Writes the wait for a slot of a channel, which others may take from it.
+void write_acquire(NestText& text, ChannelOp channel, const std::string& chunk);
+
 // Writes a copy of a chunk's rows into the slot of the same number.
 void write_load(NestText& text, LoadOp load, const std::string& chunk);
 

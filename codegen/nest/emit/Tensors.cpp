@@ -15,11 +15,8 @@ bool starts_stores(RoleOp role) {
 }
 
 void write_load(NestText& text, LoadOp load, const std::string& chunk) {
-  auto channel = load.getChannel().getDefiningOp<ChannelOp>();
-  auto replacement = replacement_of(channel);
-  const std::string name = text.name(channel.getChannel());
-  text.line("{}.acquire({});", replacement ? text.name(replacement.getChannel()) : name, chunk);
-  text.line("load({}, {}, {});", tiles_of(load.getTensor()), name, chunk);
+  write_acquire(text, load.getChannel().getDefiningOp<ChannelOp>(), chunk);
+  text.line("load({}, {}, {});", tiles_of(load.getTensor()), text.name(load.getChannel()), chunk);
 }
 
 namespace {
@@ -42,8 +39,9 @@ void write_store(NestText& text, StoreOp store) {
   const auto columns = store.getTile().getType().getColumns();
   const std::string column0 =
       store.getTile().getDefiningOp<PartOp>() ? fmt::format("{} * role.copy", columns) : std::string("0");
-  text.line("if (role.warp == 0) store({}, {}, c, {});", tiles_of(store.getTensor()),
-            shared_text(text, store.getTile()), column0);
+  const std::string chunk = chunk_text(store);
+  text.line("if (role.warp == 0) store({}, {}, {}, {});", tiles_of(store.getTensor()),
+            shared_text(text, store.getTile()), store.getBehind() == 0 ? chunk : fmt::format("{} - {}", chunk, store.getBehind()), column0);
 }
 
 void write_tokens(NestText& text, TokensOp op) {

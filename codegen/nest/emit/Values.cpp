@@ -1,6 +1,7 @@
 // Values in registers, and sweeps, which carry them.
 #include "codegen/nest/emit/Expressions.h"
 #include "codegen/nest/emit/Operations.h"
+#include "codegen/nest/emit/Types.h"
 
 using namespace mlir;
 
@@ -28,21 +29,17 @@ void write_cumsum(NestText& text, CumsumOp op) {
   define(text, op.getResult(), fmt::format("cumsum({})", tile_text(text, op.getTile())));
 }
 
-void write_invert_diagonal(NestText& text, InvertDiagonalOp op) {
-  define(text, op.getResult(),
-         fmt::format("invert_diagonal(role, {}, block.floats({}))", tile_text(text, op.getTile()), *op.getScratch()));
-}
-
-void write_inverse_columns(NestText& text, InverseColumnsOp op) {
-  define(text, op.getResult(),
-         fmt::format("inverse_columns(role, {}, {})", shared_text(text, op.getLower()),
-                     shared_text(text, op.getDiagonal())));
+void write_solve_diagonal(NestText& text, SolveDiagonalOp op) {
+  const std::string inverses = text.declare(op.getResult(0)), left = text.declare(op.getResult(1));
+  text.line("{} {}, {};", register_type(cast<TileType>(op.getResult(0).getType())), inverses, left);
+  text.line("solve_diagonal(role, {}, block.floats({}), {}, {});", tile_text(text, op.getTile()), *op.getScratch(),
+            inverses, left);
 }
 
 // A carried value has a variable of its own, which begins as the sweep does.
 void declare_carried(NestText& text, SweepOp sweep) {
   for (auto [initial, carried] : llvm::zip_equal(sweep.getCarried(), sweep.getBody().getArguments()))
-    text.line("auto {} = {};", text.declare(carried), text.name(initial));
+    text.line("auto {} = {};", text.declare(carried), tile_text(text, initial));
 }
 
 // Loads ahead of the first chunk.
@@ -84,10 +81,11 @@ void add_values(OperationWriters& writers) {
   writers.add<ConvertOp>(write_made);
   writers.add<CumsumOp>(write_cumsum);
   writers.add<DecayedPairsOp>(write_made);
+  writers.add<DiagonalOp>(write_made);
   writers.add<ElementOp>(write_made);
   writers.add<ElementwiseOp>(write_made);
-  writers.add<InverseColumnsOp>(write_inverse_columns);
-  writers.add<InvertDiagonalOp>(write_invert_diagonal);
+  writers.add<SetBlocksOp>(write_made);
+  writers.add<SolveDiagonalOp>(write_solve_diagonal);
   writers.add<SweepOp>(write_sweep);
   writers.add<YieldOp>(write_yield);
 }

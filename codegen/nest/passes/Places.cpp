@@ -35,8 +35,8 @@ int64_t place_channels(KernelOp kernel) {
     for (ChannelOp channel : channels)
       if (!channel.getOver() && (tile_of(channel.getChannel()).getLayout() == Layout::swizzled) == is_swizzled)
         place_slots(channel, room);
-  kernel.walk([&](InvertDiagonalOp op) {
-    op.setScratch(static_cast<uint64_t>(room.take(all_warps(role_of(op)) * kInvertBytes)));
+  kernel.walk([&](SolveDiagonalOp op) {
+    op.setScratch(static_cast<uint64_t>(room.take(all_warps(role_of(op)) * kSubstitutionBytes)));
   });
   for (ChannelOp channel : channels) {
     if (channel.getOver()) channel.setOffset(*channel.getOver().getDefiningOp<ChannelOp>().getOffset());

@@ -2,6 +2,9 @@
 
 #include <llvm/ADT/TypeSwitch.h>
 
+#include <map>
+#include <utility>
+
 #include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
@@ -40,7 +43,10 @@ namespace {
 class StateRole {
  public:
   StateRole(NestContext& context, int64_t registers)
-      : context_(context), role_(context, "state", /*copies=*/2, registers) {}
+      : context_(context),
+        role_(context, "state", /*copies=*/2, registers),
+        output_(*context.program.getBody().getOps<chunk::OutputOp>().begin()),
+        channel_(context.channel_of(output_.getX())) {}
 
   void build();
 
@@ -50,7 +56,11 @@ class StateRole {
   // Returns how many times products have to be waited for before a value is there.
   int waits_before(Value value);
 
-  void multiply(mlir::ArrayRef<chunk::DotOp> dots);
+  // Starts products; `await` waits for all of them.
+  SmallVector<nest::IssueOp> start(mlir::ArrayRef<chunk::DotOp> dots);
+  void await(mlir::ArrayRef<chunk::DotOp> dots, mlir::ArrayRef<nest::IssueOp> started);
+  // Computes all that has value rows, and puts the output of the chunk before.
+  void take_chunk(Value state, Value output_before);
   nest::IssueOp issue(chunk::DotOp dot);
 
   // Returns the tile of a value with value rows; tokens × values lie transposed.
@@ -63,7 +73,8 @@ class StateRole {
   Value product(chunk::MulOp op);
   Value factor(Value number);
   Value input_tile(chunk::InputOp input);
-  void put_output(chunk::OutputOp output);
+  // A tile of the output channel goes to the tensor, as that of the chunk before.
+  void store_output(Value tile);
 
   nest::TileType type_of(Value value) const {
     const bool is_state = context_.spaces.lookup(value).columns == Axis::key;
@@ -73,6 +84,8 @@ class StateRole {
 
   NestContext& context_;
   RoleBuilder role_;
+  chunk::OutputOp output_;
+  Value channel_;  // of outputs
   llvm::DenseMap<Value, Value> tiles_;
   llvm::DenseMap<Value, int> waits_;
 };
@@ -163,51 +176,67 @@ nest::IssueOp StateRole::issue(chunk::DotOp dot) {
   return context_.create<nest::IssueOp>(pending, "wgmma.registers", x, y, sum, Value());
 }
 
-// Starts products, and waits for all of them.
-void StateRole::multiply(ArrayRef<chunk::DotOp> dots) {
-  SmallVector<nest::IssueOp> started;
+SmallVector<nest::IssueOp> StateRole::start(ArrayRef<chunk::DotOp> dots) {
   // What is computed before comes first, so that products follow each other: operands before sums, which are larger.
   for (chunk::DotOp dot : dots) tile_of(has_values(context_, dot.getX()) ? dot.getX() : dot.getY());
   for (chunk::DotOp dot : dots)
     if (Value addend = addend_of(dot)) tile_of(addend);
+  SmallVector<nest::IssueOp> started;
   for (chunk::DotOp dot : dots) started.push_back(issue(dot));
+  return started;
+}
+
+void StateRole::await(ArrayRef<chunk::DotOp> dots, ArrayRef<nest::IssueOp> started) {
   for (auto [each, issued] : llvm::zip_equal(dots, started)) {
     chunk::DotOp dot = each;
-    Value tile = context_.create<nest::AwaitOp>(type_of(dot.getResult()), issued.getResult());
+    Value tile = context_.create<nest::AwaitOp>(type_of(dot.getResult()), nest::IssueOp(issued).getResult());
     Value value = addend_of(dot) ? (*dot.getResult().user_begin())->getResult(0) : Value(dot.getResult());
     set_name(tile, derived_name_of(value));
     tiles_[value] = tile;
   }
 }
 
-void StateRole::put_output(chunk::OutputOp output) {
-  const Type element = nest::tile_of(context_.channel_of(output.getX())).getElement();
-  Value rounded = role_.converted(tile_of(output.getX()), element, Layout::operand);
-  context_.create<nest::GuardOp>(rounded);
-  rounded = role_.transposed(rounded);
-  Value channel = context_.channel_of(output.getX());
-  context_.create<nest::PutOp>(rounded, channel);
-  Value part = context_.create<nest::PartOp>(context_.tile(context_.chunk(), kGroupRows, element, Layout::swizzled),
-                                             role_.get(channel));
-  context_.create<nest::StoreOp>(part, output.getSym());
+void StateRole::store_output(Value tile) {
+  const auto whole = cast<nest::TileType>(tile.getType());
+  Value part = context_.create<nest::PartOp>(
+      context_.tile(context_.chunk(), kGroupRows, whole.getElement(), Layout::swizzled), tile);
+  context_.create<nest::StoreOp>(part, output_.getSym(), /*behind=*/uint64_t{1});
 }
 
-void StateRole::build() {
-  auto program = context_.program;
-  auto state = *program.getBody().getOps<chunk::StateOp>().begin();
-  auto update = *program.getBody().getOps<chunk::UpdateOp>().begin();
-  Value initial = context_.create<nest::LoadStateOp>(type_of(state.getResult()), first_state(program));
-  set_name(initial, "initial");
-  Value carried = role_.begin_sweep(initial).front();
-  set_name(carried, state.getSym());
-  tiles_[state.getResult()] = carried;
+void StateRole::take_chunk(Value state, Value output_before) {
+  tiles_[(*context_.program.getBody().getOps<chunk::StateOp>().begin()).getResult()] = state;
   std::map<int, SmallVector<chunk::DotOp>> by_waits;
-  for (auto dot : program.getBody().getOps<chunk::DotOp>())
+  for (auto dot : context_.program.getBody().getOps<chunk::DotOp>())
     if (has_values(context_, dot.getResult())) by_waits[waits_before(dot.getResult())].push_back(dot);
-  for (const auto& [waits, dots] : by_waits) multiply(dots);
-  for (auto output : program.getBody().getOps<chunk::OutputOp>()) put_output(output);
-  Value last = role_.end_sweep(tile_of(update.getX())).front();
-  context_.create<nest::StoreStateOp>(last, last_state(program));
+  for (const auto& [waits, dots] : by_waits) {
+    const auto started = start(dots);
+    if (output_before) context_.create<nest::PutOp>(role_.transposed(std::exchange(output_before, {})), channel_);
+    await(dots, started);
+  }
+}
+
+// The output of a chunk is put under the first products of the next one, and behind the sweep.
+void StateRole::build() {
+  const nest::TileType of_output =
+      context_.tile(kGroupRows, context_.chunk(), nest::tile_of(channel_).getElement(), Layout::operand);
+  auto update = *context_.program.getBody().getOps<chunk::UpdateOp>().begin();
+  Value initial = context_.create<nest::LoadStateOp>(type_of(update.getX()), first_state(context_.program));
+  set_name(initial, "initial");
+  Value none = context_.create<nest::ConstantOp>(of_output, context_.b.getF32FloatAttr(0));
+  set_name(none, "none");
+  const ValueRange carried = role_.begin_sweep({initial, none});
+  set_name(carried[0], "S");
+  set_name(carried[1], "output_before");
+  take_chunk(carried[0], carried[1]);
+  Value rounded = role_.converted(tile_of(output_.getX()), of_output.getElement(), Layout::operand);
+  set_name(rounded, "rounded_output");
+  context_.create<nest::GuardOp>(rounded);
+  store_output(role_.get(channel_));
+  const ValueRange last = role_.end_sweep({tile_of(update.getX()), rounded});
+  context_.create<nest::PutOp>(role_.transposed(last[1]), channel_);
+  store_output(context_.create<nest::GetOp>(nest::tile_of(channel_), channel_));
+  context_.create<nest::ReleaseOp>(channel_);
+  context_.create<nest::StoreStateOp>(last[0], last_state(context_.program));
 }
 
 }  // namespace

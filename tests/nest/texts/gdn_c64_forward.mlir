@@ -5,12 +5,14 @@
 !keys_t = !nest.tile<128x64xbf16, swizzled>
 !values = !nest.tile<64x64xbf16, swizzled>
 !square16 = !nest.tile<64x64xf16, swizzled>
-!diagonal = !nest.tile<64x16xf16, padded>
+!blocks = !nest.tile<64x16xf32, operand>
+!blocks16 = !nest.tile<64x16xf16, operand>
 !sums = !nest.tile<64x64xf32, sums>
 !state = !nest.tile<64x128xf32, sums>
 !state16 = !nest.tile<64x128xf16, operand>
+!outputs = !nest.tile<64x64xbf16, operand>
 !operand = !nest.tile<64x64xf16, operand>
-!fragments = !nest.tile<64x64xf16, fragments>
+!strengths = !nest.tile<64x1xf32, fragments>
 !decays = !nest.tile<4x64xf32, plain>
 !row = !nest.tile<1x64xf32, plain>
 !column = !nest.tile<64x1xf32, plain>
@@ -26,8 +28,10 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
   %T = nest.channel depth 2 : !square16
   %P = nest.channel depth 2 : !square16
   %o = nest.channel depth 1 : !keys
-  %lower = nest.channel depth 1 : !square16
-  %diagonal = nest.channel depth 1 : !diagonal
+  %factor = nest.channel depth 1 : !square16
+  %diagonal = nest.channel depth 1 : !square16
+  %halves = nest.channel depth 1 : !square16
+  %right = nest.channel depth 1 over %diagonal : !square16 to : !square16
   nest.role "read" warps 4 registers 64 {
     %scale = nest.constant 0.0883883461 : !number
     %log2_e = nest.constant 1.44269502 : !number
@@ -74,6 +78,7 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
     }
   }
   nest.role "write" warps 4 registers 64 {
+    %minus = nest.constant -1.0 : !number
     nest.sweep "chunks" {
       %keys = nest.get %k : !keys
       %keys_t = nest.transpose %keys : !keys -> !keys_t
@@ -84,33 +89,60 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
       %sums = nest.row %d[0] : !decays -> !row
       %beta = nest.row %d[3] : !decays -> !row
       %beta_t = nest.transpose %beta : !row -> !column
-      %strengths = nest.convert %beta_t : !column -> !nest.tile<64x1xf32, fragments>
-      %pairs = nest.decayed_pairs strict %KK, %sums : !sums, !row -> !sums
-      %L = nest.elementwise multiply %pairs, %strengths : !sums, !nest.tile<64x1xf32, fragments> -> !sums
+      %strengths = nest.convert %beta_t : !column -> !strengths
+      %pairs = nest.decayed_pairs unmasked %KK, %sums : !sums, !row -> !sums
+      %L = nest.elementwise multiply %pairs, %strengths : !sums, !strengths -> !sums
+      %L2 = nest.level 32 %L : !sums
+      %L2_16 = nest.convert %L2 : !sums -> !operand
+      %solved:2 = nest.solve_diagonal %L : !sums -> !blocks16, !blocks16
+      %D_tile = nest.set_blocks %solved#0 : !blocks16 -> !operand
+      nest.put %D_tile into %diagonal : !operand to !square16
+      %ones = nest.diagonal %minus : !number -> !blocks
+      %ones16 = nest.convert %ones : !blocks -> !blocks16
+      %NL = nest.set_blocks level %solved#1 into %L2_16 : !operand : !blocks16 -> !operand
+      %X = nest.set_blocks %ones16 into %NL : !operand : !blocks16 -> !operand
+      nest.put %X into %factor : !operand to !square16
+      %inverses = nest.get %diagonal : !square16
+      %left = nest.get %factor : !square16
+      %Z0 = nest.issue "wgmma.shared" %left, %inverses : !square16, !square16 -> !sums
+      %Z = nest.await %Z0 : !sums
+      %Z_halves = nest.level 32 without %Z : !sums
+      %minus_Z = nest.elementwise multiply %Z_halves, %minus : !sums, !number -> !sums
+      %Z16 = nest.convert %minus_Z : !sums -> !operand
+      nest.put %Z16 into %halves : !operand to !square16
+      %inverse_halves = nest.get %halves : !square16
+      %W0 = nest.issue "wgmma.shared" %left, %inverse_halves : !square16, !square16 -> !sums
+      %W = nest.await %W0 : !sums
+      nest.release %factor : !square16
+      %W2 = nest.level 32 %W : !sums
+      %W_beta = nest.elementwise multiply %W2, %beta : !sums, !row -> !sums
+      %minus_W = nest.elementwise multiply %W_beta, %minus : !sums, !number -> !sums
+      %W16 = nest.convert %minus_W : !sums -> !operand
+      %betas = nest.diagonal %beta_t : !column -> !blocks
+      %betas16 = nest.convert %betas : !blocks -> !blocks16
       nest.release %decays : !decays
-      %L16 = nest.convert %L : !sums -> !fragments
-      nest.put %L16 into %lower : !fragments to !square16
-      %own = nest.invert_diagonal %L : !sums -> !nest.tile<64x16xf16, fragments>
-      nest.put %own into %diagonal : !nest.tile<64x16xf16, fragments> to !diagonal
-      %inverses = nest.get %diagonal : !diagonal
-      %below = nest.get %lower : !square16
-      %inverse_t = nest.inverse_columns %below, %inverses : !square16, !diagonal -> !fragments
-      nest.release %lower : !square16
-      nest.release %diagonal : !diagonal
-      %times_beta = nest.elementwise multiply %inverse_t, %strengths : !fragments, !nest.tile<64x1xf32, fragments> -> !sums
-      %rounded_t = nest.convert %times_beta : !sums -> !fragments
-      %inverse = nest.transpose %rounded_t : !fragments -> !fragments
-      nest.put %inverse into %T : !fragments to !square16
+      %Y = nest.set_blocks %betas16 into %W16 : !operand : !blocks16 -> !operand
+      nest.put %Y into %right : !operand to !square16
+      %right_tile = nest.get %right : !square16
+      %T0 = nest.issue "wgmma.shared" %inverse_halves, %right_tile : !square16, !square16 -> !sums
+      %inverse = nest.await %T0 : !sums
+      nest.release %halves : !square16
+      nest.release %right : !square16
+      %T16 = nest.convert %inverse : !sums -> !operand
+      nest.put %T16 into %T : !operand to !square16
     }
   }
   nest.role "state" copies 2 warps 4 registers 192 {
     %initial = nest.load_state "initial_state" : !state
-    %last = nest.sweep "chunks" carry %initial : !state {
-    ^bb0(%S: !state):
+    %none = nest.constant 0.0 : !outputs
+    %last:2 = nest.sweep "chunks" carry %initial, %none : !state, !outputs {
+    ^bb0(%S: !state, %O_before: !outputs):
       %S16 = nest.convert %S : !state -> !state16
       %keys = nest.get %k16 : !keys16
       %keys_t = nest.transpose %keys : !keys16 -> !keys16_t
       %X0 = nest.issue "wgmma.registers" %S16, %keys_t : !state16, !keys16_t -> !sums
+      %before_t = nest.transpose %O_before : !outputs -> !outputs
+      nest.put %before_t into %o : !outputs to !keys
       %X = nest.await %X0 : !sums
       %d = nest.get %decays : !decays
       %e_L = nest.row %d[1] : !decays -> !row
@@ -145,16 +177,20 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
       nest.release %k16 : !keys16
       nest.release %q16 : !keys16
       nest.release %P : !square16
-      %O16 = nest.convert %O : !sums -> !nest.tile<64x64xbf16, operand>
-      nest.guard %O16 : !nest.tile<64x64xbf16, operand>
-      %outputs = nest.transpose %O16 : !nest.tile<64x64xbf16, operand> -> !nest.tile<64x64xbf16, operand>
-      nest.put %outputs into %o : !nest.tile<64x64xbf16, operand> to !keys
-      %all_outputs = nest.get %o : !keys
-      %own_outputs = nest.part %all_outputs : !keys -> !values
-      nest.store %own_outputs to "o" : !values
+      %O16 = nest.convert %O : !sums -> !outputs
+      nest.guard %O16 : !outputs
+      %outputs = nest.get %o : !keys
+      %own_outputs = nest.part %outputs : !keys -> !values
+      nest.store %own_outputs to "o" behind 1 : !values
       nest.release %o : !keys
-      nest.yield %next : !state
+      nest.yield %next, %O16 : !state, !outputs
     }
-    nest.store_state %last to "final_state" : !state
+    %last_t = nest.transpose %last#1 : !outputs -> !outputs
+    nest.put %last_t into %o : !outputs to !keys
+    %last_outputs = nest.get %o : !keys
+    %own_last = nest.part %last_outputs : !keys -> !values
+    nest.store %own_last to "o" behind 1 : !values
+    nest.release %o : !keys
+    nest.store_state %last#0 to "final_state" : !state
   }
 }

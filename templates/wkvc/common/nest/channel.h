@@ -26,6 +26,11 @@ struct Channel {
 
   // Waits until the slot of tile n is free: until the tile before it there has been released.
   WKVC_INLINE void acquire(int n) const { read(n % Depth).wait(phase(n) ^ 1); }
+  // The same by a role that has not released the tile before it there.
+  WKVC_INLINE void reacquire(int n) const {
+    if (n >= Depth) release(n - Depth);
+    acquire(n);
+  }
   // Waits until tile n itself has been released, for who writes another one over it.
   WKVC_INLINE void await_release(int n) const { read(n % Depth).wait(phase(n)); }
   // What this warp has written is there, for instructions of warp groups and bulk copies, too.

@@ -24,6 +24,12 @@ struct Swizzled {
   WKVC_INLINE T* at(int row, int column) const {
     return data + column / kPanel<T> * (R * kPanel<T>)+ExchangedRows<kPanel<T>>::place(row, column % kPanel<T>);
   }
+  // The same, `column` behind a multiple of 16: pieces are exchanged by XOR, so that blocks beside each other share what
+  // is computed of the row and of the column.
+  WKVC_INLINE T* at(int row, int column, int column0) const {
+    return data + column0 / kPanel<T> * (R * kPanel<T>)+(ExchangedRows<kPanel<T>>::place(row, column) ^
+                                                         column0 % kPanel<T>);
+  }
   // Whole panels.
   template <int N>
   WKVC_INLINE Swizzled<T, R, N> cols(int first) const {
@@ -40,6 +46,11 @@ WKVC_INLINE auto pieces_of_block(const Swizzled<T, R, C>& x, int i, int j) {
 template <class View>
 WKVC_INLINE auto pieces_from(const View& x, int row0, int column0) {
   return [x, row0, column0](int row, int column) WKVC_INLINE_LAMBDA { return x.at(row0 + row, column0 + column); };
+}
+
+template <class T, int R, int C>
+WKVC_INLINE auto pieces_from(const Swizzled<T, R, C>& x, int row0, int column0) {
+  return [x, row0, column0](int row, int column) WKVC_INLINE_LAMBDA { return x.at(row0 + row, column, column0); };
 }
 
 // Returns this warp's 16 rows of a tile, or of the transposed tile.
@@ -89,9 +100,10 @@ struct ColumnBlock {
 // Stores the rows that `make` makes of 16 columns, one after the other, so that registers hold no more of them.
 template <class T, int R, int C, class Make>
 WKVC_INLINE void store_blocks(const Role& role, const Swizzled<T, R, C>& to, Make make) {
+  const int row0 = role.row0();
   const auto one = [&](int n) WKVC_INLINE_LAMBDA {
     const Tile<T, 16, 16> made = make(ColumnBlock{n});
-    fragment::store_at<T>(pieces_from(to, role.row0(), 16 * n), made.block[0][0]);
+    fragment::store_at<T>(pieces_from(to, row0, 16 * n), made.block[0][0]);
   };
   WKVC_FOR(n, C / 16, one(n));
 }

@@ -32,7 +32,7 @@ template <class T, int R, int C>
 void store(const TokenTiles& to, const Swizzled<T, R, C>& tile, int chunk, int col0) {
   for (int row = 0; row < R; ++row) {
     const long long token = static_cast<long long>(chunk) * R + row;
-    if (token >= to.block.tokens) return;
+    if (token < 0 || token >= to.block.tokens) return;
     T* const target = token_row<T>(to.tensor, to.block, token) + col0;
     for (int column = 0; column < C; ++column) target[column] = *tile.at(row, column);
   }

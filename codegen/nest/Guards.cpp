@@ -81,11 +81,24 @@ class Reached {
   bool is_stored_ = false;
 };
 
+bool is_seen(Value tile);
+
+// Returns whether a guard has seen what a sweep carries: zeros at first, and what each chunk leaves.
+bool is_carried_seen(SweepOp sweep, unsigned number) {
+  Value first = sweep.getCarried()[number];
+  auto yield = dyn_cast<YieldOp>(sweep.getBody().front().back());
+  Value next = yield ? yield.getNext()[number] : Value();
+  const bool begins_seen = first.getDefiningOp<ConstantOp>() || is_seen(first);
+  return begins_seen && next && !isa<BlockArgument>(next) && is_seen(next);
+}
+
 // Returns whether a guard has seen the elements of a tile, as they are or before they were rounded or moved.
 bool is_seen(Value tile) {
   if (llvm::any_of(tile.getUsers(), [](Operation* user) { return isa<GuardOp>(user); })) return true;
+  if (auto carried = dyn_cast<BlockArgument>(tile))
+    return is_carried_seen(cast<SweepOp>(carried.getOwner()->getParentOp()), carried.getArgNumber());
   Operation* const op = tile.getDefiningOp();
-  if (op == nullptr) return false;
+  if (auto sweep = dyn_cast<SweepOp>(op)) return is_carried_seen(sweep, cast<OpResult>(tile).getResultNumber());
   if (isa<ConvertOp, PartOp, TransposeOp>(op)) return is_seen(op->getOperand(0));
   auto get = dyn_cast<GetOp>(op);
   return get && llvm::all_of(get.getChannel().getUsers(), [](Operation* user) {

@@ -77,6 +77,7 @@ std::string f32_text(const NestText& text, Value operand, Extent extent) {
 
 std::string convert_text(const NestText& text, ConvertOp op, Extent extent) {
   const Type element = op.getResult().getType().getElement();
+  if (op.getTile().getType().getElement() == element) return tile_text(text, op.getTile(), extent);
   const std::string from = f32_text(text, op.getTile(), extent);
   return element.isF32() ? from : fmt::format("round<{}>({})", dtype_text(element), from);
 }

@@ -111,8 +111,8 @@ LogicalResult DecayedPairsOp::verify() {
 LogicalResult SolveDiagonalOp::verify() {
   const TileType tile = getTile().getType();
   const bool are_two = getResults().size() == 2 && llvm::all_of(getResults().getTypes(), [](Type type) {
-    return are_blocks(cast<TileType>(type)) && cast<TileType>(type).getElement().isF16();
-  });
+                         return are_blocks(cast<TileType>(type)) && cast<TileType>(type).getElement().isF16();
+                       });
   if (is_square(tile, kBlocks) && tile.getLayout() == Layout::sums && are_two) return success();
   return emitOpError() << "makes 64x16xf16, operand, twice, of 64x64xf32, sums, not of " << tile;
 }

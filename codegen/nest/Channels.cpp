@@ -50,11 +50,10 @@ ChannelOp replacement_of(ChannelOp channel) {
 int64_t all_warps(RoleOp role) { return static_cast<int64_t>(role.getCopies() * role.getWarps()); }
 
 bool is_inlined(Operation* op) {
-  if (isa<ConstantOp, RowOp, PartOp, TransposeOp, StackOp, LevelOp>(op)) return true;
-  if (!isa<ElementOp, ElementwiseOp, DecayedPairsOp, ConvertOp, DiagonalOp, SetBlocksOp>(op)) return false;
+  if (isa<ConstantOp, RowOp, PartOp, TransposeOp, StackOp, LevelOp, SetBlocksOp>(op)) return true;
+  if (!isa<ElementOp, ElementwiseOp, DecayedPairsOp, ConvertOp, DiagonalOp>(op)) return false;
   Operation* const user = only_user(op);
   if (user == nullptr) return false;
-  if (isa<SetBlocksOp>(op)) return isa<PutOp, SetBlocksOp>(user);
   if (isa<ConvertOp>(op)) return isa<PutOp, TransposeOp>(user);
   return isa<ElementwiseOp, ConvertOp, DecayedPairsOp, CumsumOp>(user);
 }

@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "'nest.elementwise' op exp2 takes 1 operand, not 2"},
         Mistake{"%L = nest.row %d[0]", "%L = nest.row %d[5]", "'nest.row' op is a row of a plain tile, not [5] of"},
         Mistake{"%last = nest.element %sums[63]", "%last = nest.element %sums[64]", "is a number of a row"},
-        Mistake{"nest.level 32 %L", "nest.level 64 %L", "takes 16 or 32 rows of a tile of 64x64 in registers, not 64"},
+        Mistake{"nest.level 32 %L", "nest.level 64 %L", "takes 16 or 32 rows of 64x64xf32, sums, not 64"},
         Mistake{"!blocks16 = !nest.tile<64x16xf16", "!blocks16 = !nest.tile<64x16xbf16",
                 "makes 64x16xf16, operand, twice, of 64x64xf32, sums"},
         Mistake{"!blocks = !nest.tile<64x16xf32", "!blocks = !nest.tile<64x32xf32",

@@ -43,12 +43,12 @@ WKVC_INLINE Tile<f32, 16, 16> diagonal(float x) {
 template <class T, int R>
 WKVC_INLINE void store_diagonal(const Role& role, const Swizzled<T, R, R>& to, const Tile<T, 16, 16>& block) {
   const int row0 = role.row0();
-  fragment::store_at<T>(pieces_from(to, row0, row0), block.block[0][0]);
+  fragment::store_at<T>(pieces_from(to, row0, row0 & 48), block.block[0][0]);
 }
 template <class T, int R>
 WKVC_INLINE void store_level(const Role& role, const Swizzled<T, R, R>& to, const Tile<T, 16, 16>& block) {
   const int row0 = role.row0();
-  if (row0 & 16) fragment::store_at<T>(pieces_from(to, row0, row0 - 16), block.block[0][0]);
+  if (row0 & 16) fragment::store_at<T>(pieces_from(to, row0, row0 & 32), block.block[0][0]);
 }
 
 // Returns what a tile, or 16 columns of it from block `first` on, has in level N, and zero elsewhere; or what it has

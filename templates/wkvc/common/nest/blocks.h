@@ -39,7 +39,7 @@ WKVC_INLINE Tile<f32, 16, 16> diagonal(float x) {
 }
 
 // Stores this warp's block of a tile in place of what has been stored there: on the diagonal, or, where this warp has
-// one, that of level 16.
+// one, that of level 16. Columns are below 64: the compiler does not know that of rows.
 template <class T, int R>
 WKVC_INLINE void store_diagonal(const Role& role, const Swizzled<T, R, R>& to, const Tile<T, 16, 16>& block) {
   const int row0 = role.row0();

@@ -59,11 +59,10 @@ int64_t first_warp_of(RoleOp role) {
 }
 
 bool is_inlined(Operation* op) {
-  if (isa<ConstantOp, RowOp, PartOp, TransposeOp, StackOp, LevelOp>(op)) return true;
-  if (!isa<ElementOp, ElementwiseOp, DecayedPairsOp, ConvertOp, DiagonalOp, SetBlocksOp>(op)) return false;
+  if (isa<ConstantOp, RowOp, PartOp, TransposeOp, StackOp, LevelOp, SetBlocksOp>(op)) return true;
+  if (!isa<ElementOp, ElementwiseOp, DecayedPairsOp, ConvertOp, DiagonalOp>(op)) return false;
   Operation* const user = only_user(op);
   if (user == nullptr) return false;
-  if (isa<SetBlocksOp>(op)) return isa<PutOp, SetBlocksOp>(user);
   if (isa<ConvertOp>(op)) return isa<PutOp, TransposeOp>(user);
   return isa<ElementwiseOp, ConvertOp, DecayedPairsOp, CumsumOp>(user);
 }

@@ -43,7 +43,8 @@ int64_t slot_bytes(ChannelOp channel);
 // Returns the bytes that all slots of a channel take; none `over` another channel.
 int64_t shared_bytes(ChannelOp channel);
 
-// Bytes of shared memory that a warp needs for substitution with a 16x16 block (templates/wkvc/cuda/nest/substitution.h).
+// Bytes of shared memory that a warp needs for substitution with a 16x16 block
+// (templates/wkvc/cuda/nest/substitution.h).
 inline constexpr int64_t kSubstitutionBytes = 4 * 16 * 20;
 
 // Returns whether an operation is part of the expression of the one that uses it: it has no registers of its own.

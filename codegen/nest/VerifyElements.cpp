@@ -120,8 +120,8 @@ LogicalResult DecayedPairsOp::verify() {
 LogicalResult SolveDiagonalOp::verify() {
   const TileType tile = getTile().getType();
   const bool are_two = getResults().size() == 2 && llvm::all_of(getResults().getTypes(), [](Type type) {
-    return are_blocks(cast<TileType>(type)) && cast<TileType>(type).getElement().isF16();
-  });
+                         return are_blocks(cast<TileType>(type)) && cast<TileType>(type).getElement().isF16();
+                       });
   if (is_square(tile, kBlocks) && tile.getLayout() == Layout::sums && are_two) return success();
   return emitOpError() << "makes 64x16xf16, operand, twice, of 64x64xf32, sums, not of " << tile;
 }
@@ -137,6 +137,8 @@ LogicalResult DiagonalOp::verify() {
 LogicalResult SetBlocksOp::verify() {
   const TileType blocks = getBlocks().getType(), result = getResult().getType();
   const bool is_of_same = !getTile() || getTile().getType() == result;
+  if (!llvm::all_of(getResult().getUsers(), [](Operation* user) { return isa<PutOp, SetBlocksOp>(user); }))
+    return emitOpError() << "makes a tile that is put into a channel";
   if (are_blocks(blocks) && is_square(result, kBlocks) && !result.isShared() && is_of_same &&
       blocks.getElement() == result.getElement())
     return success();
@@ -147,8 +149,9 @@ LogicalResult SetBlocksOp::verify() {
 LogicalResult LevelOp::verify() {
   const TileType tile = getTile().getType();
   const auto rows = static_cast<int64_t>(getRows());
-  if (is_square(tile, kBlocks) && !tile.isShared() && (rows == kBlock || rows == kBlocks / 2)) return success();
-  return emitOpError() << "takes 16 or 32 rows of a tile of 64x64 in registers, not " << rows << " of " << tile;
+  if (is_square(tile, kBlocks) && tile.getLayout() == Layout::sums && (rows == kBlock || rows == kBlocks / 2))
+    return success();
+  return emitOpError() << "takes 16 or 32 rows of 64x64xf32, sums, not " << rows << " of " << tile;
 }
 
 }  // namespace wkvc::nest

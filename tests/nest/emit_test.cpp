@@ -47,6 +47,23 @@ TEST(EmittedNest, ATileInPlaceWaitsForWhoReadsTheOneBefore) {
   EXPECT_THAT(text, HasSubstr("k16.acquire(c + 1);\n        load(k_tiles, k, c + 1);"));
 }
 
+TEST(EmittedNest, ATileThatItsRoleStoresIsReleasedBeforeTheNextOne) {
+  const std::string text = emitted(text_named("gdn_c64_forward"));
+  EXPECT_THAT(text,
+              HasSubstr("      await_stores_read();\n      o.reacquire(c);\n      store_transposed(role, o.at(c)"));
+  EXPECT_THAT(text, HasSubstr("    await_stores_read();\n    o.reacquire(chunks);\n"));
+  EXPECT_THAT(text, HasSubstr(", c - 1, 64 * role.copy);"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("o.release(")));
+}
+
+// mma.sync waits for whole groups of wgmma of other warps.
+TEST(EmittedNest, HasNoOtherProductsThanThoseOfWarpGroups) {
+  std::string why_not;
+  if (!nvrtc_available(&why_not)) GTEST_SKIP() << why_not;
+  const std::string ptx = compile_ptx(emitted(text_named("gdn_c64_forward")), "sm_90a", {.aligned = true});
+  EXPECT_THAT(ptx, testing::Not(HasSubstr("mma.sync")));
+}
+
 TEST(EmittedNest, OthersAreRefused) {
   const std::string nest = text_named("gdn_c64_forward");
   EXPECT_THAT(refusal_of(text_named("kda_c64_forward")), HasSubstr("is for no recurrence"));

@@ -1,6 +1,7 @@
 // Channels put, get and release tiles.
 #include "codegen/nest/emit/Expressions.h"
 #include "codegen/nest/emit/Operations.h"
+#include "codegen/nest/emit/Types.h"
 
 using namespace mlir;
 
@@ -26,16 +27,27 @@ void write_rows(NestText& text, PutOp put, StackOp rows) {
   text.line("store_rows(role, {}{});", target_text(text, put), names);
 }
 
-// What nothing else uses is made by blocks of 16 columns.
+// A conversion that nothing else uses is made by blocks of 16 columns.
 bool goes_by_blocks(PutOp put) {
-  Operation* const op = put.getTile().getDefiningOp();
-  return isa_and_nonnull<ConvertOp, SetBlocksOp>(op) && is_inlined(op) &&
+  return put.getTile().getDefiningOp<ConvertOp>() && is_inlined(put.getTile().getDefiningOp()) &&
          tile_of(put.getChannel()).getLayout() == Layout::swizzled;
+}
+
+// Stores a tile, and then the blocks that it has in other places.
+void write_set(NestText& text, SetBlocksOp set, const std::string& target) {
+  auto below = set.getTile() ? set.getTile().getDefiningOp<SetBlocksOp>() : SetBlocksOp();
+  if (below)
+    write_set(text, below, target);
+  else
+    text.line("store(role, {}, {});", target,
+              set.getTile() ? text.name(set.getTile()) : register_type(set.getResult().getType()) + "{}");
+  text.line("store_{}(role, {}, {});", set.getLevel() ? "level" : "diagonal", target, text.name(set.getBlocks()));
 }
 
 void write_stored(NestText& text, PutOp put) {
   const std::string target = target_text(text, put);
   if (auto rows = put.getTile().getDefiningOp<StackOp>()) return write_rows(text, put, rows);
+  if (auto set = put.getTile().getDefiningOp<SetBlocksOp>()) return write_set(text, set, target);
   if (auto transpose = put.getTile().getDefiningOp<TransposeOp>())
     return text.line("store_transposed(role, {}, {});", target, tile_text(text, transpose.getTile()));
   if (!goes_by_blocks(put)) return text.line("store(role, {}, {});", target, tile_text(text, put.getTile()));

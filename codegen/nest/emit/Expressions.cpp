@@ -77,6 +77,7 @@ std::string f32_text(const NestText& text, Value operand, Extent extent) {
 
 std::string convert_text(const NestText& text, ConvertOp op, Extent extent) {
   const Type element = op.getResult().getType().getElement();
+  if (op.getTile().getType().getElement() == element) return tile_text(text, op.getTile(), extent);
   const std::string from = f32_text(text, op.getTile(), extent);
   return element.isF32() ? from : fmt::format("round<{}>({})", dtype_text(element), from);
 }
@@ -97,20 +98,9 @@ std::string pairs_text(const NestText& text, DecayedPairsOp op, Extent extent) {
                      shared_text(text, op.getSums()), extent == Extent::block ? ", at.column0()" : "");
 }
 
-// Returns the last argument of functions that can make 16 columns.
-const char* columns_argument(Extent extent) { return extent == Extent::block ? ", at" : ""; }
-
-std::string set_blocks_text(const NestText& text, SetBlocksOp op, Extent extent) {
-  const char* const place = op.getLevel() ? "Level<16>" : "OnDiagonal";
-  const std::string blocks = text.name(op.getBlocks());
-  if (!op.getTile()) return fmt::format("only_block<{}>(role, {}{})", place, blocks, columns_argument(extent));
-  return fmt::format("set_block<{}>(role, {}, {}{})", place, tile_text(text, op.getTile(), extent), blocks,
-                     columns_argument(extent));
-}
-
 std::string level_text(const NestText& text, LevelOp op, Extent extent) {
   return fmt::format("{}level<{}>(role, {}{})", op.getWithout() ? "without_" : "", op.getRows(),
-                     tile_text(text, op.getTile(), extent), columns_argument(extent));
+                     tile_text(text, op.getTile(), extent), extent == Extent::block ? ", at" : "");
 }
 
 }  // namespace
@@ -144,7 +134,6 @@ std::string made_text(const NestText& text, Operation* op, Extent extent) {
       .Case([&](ElementOp element) { return element_text(text, element); })
       .Case([&](DecayedPairsOp pairs) { return pairs_text(text, pairs, extent); })
       .Case([&](DiagonalOp diagonal) { return fmt::format("diagonal({})", tile_text(text, diagonal.getNumbers())); })
-      .Case([&](SetBlocksOp set) { return set_blocks_text(text, set, extent); })
       .Case([&](LevelOp level) { return level_text(text, level, extent); })
       .Default([](Operation* other) -> std::string {
         internal_error("'{}' is no expression", other->getName().getStringRef().str());

@@ -15,7 +15,8 @@ std::string tiles_of(llvm::StringRef tensor) { return tensor.str() + "_tiles"; }
 
 std::string chunk_text(Operation* op, uint64_t ahead) {
   if (op->getParentOfType<SweepOp>()) return ahead == 0 ? "c" : fmt::format("c + {}", ahead);
-  const bool is_behind = llvm::any_of(op->getBlock()->getOps<SweepOp>(), [&](SweepOp sweep) { return sweep->isBeforeInBlock(op); });
+  const bool is_behind =
+      llvm::any_of(op->getBlock()->getOps<SweepOp>(), [&](SweepOp sweep) { return sweep->isBeforeInBlock(op); });
   return is_behind ? "chunks" : "0";
 }
 

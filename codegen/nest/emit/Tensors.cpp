@@ -41,7 +41,8 @@ void write_store(NestText& text, StoreOp store) {
       store.getTile().getDefiningOp<PartOp>() ? fmt::format("{} * role.copy", columns) : std::string("0");
   const std::string chunk = chunk_text(store);
   text.line("if (role.warp == 0) store({}, {}, {}, {});", tiles_of(store.getTensor()),
-            shared_text(text, store.getTile()), store.getBehind() == 0 ? chunk : fmt::format("{} - {}", chunk, store.getBehind()), column0);
+            shared_text(text, store.getTile()),
+            store.getBehind() == 0 ? chunk : fmt::format("{} - {}", chunk, store.getBehind()), column0);
 }
 
 void write_tokens(NestText& text, TokensOp op) {

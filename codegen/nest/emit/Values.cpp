@@ -84,7 +84,6 @@ void add_values(OperationWriters& writers) {
   writers.add<DiagonalOp>(write_made);
   writers.add<ElementOp>(write_made);
   writers.add<ElementwiseOp>(write_made);
-  writers.add<SetBlocksOp>(write_made);
   writers.add<SolveDiagonalOp>(write_solve_diagonal);
   writers.add<SweepOp>(write_sweep);
   writers.add<YieldOp>(write_yield);

@@ -13,7 +13,7 @@
 !outputs = !nest.tile<64x64xbf16, operand>
 !operand = !nest.tile<64x64xf16, operand>
 !strengths = !nest.tile<64x1xf32, fragments>
-!decays = !nest.tile<4x64xf32, plain>
+!decays = !nest.tile<5x64xf32, plain>
 !row = !nest.tile<1x64xf32, plain>
 !column = !nest.tile<64x1xf32, plain>
 !tokens = !nest.tile<1x64xf32, tokens>
@@ -50,8 +50,9 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
       %last = nest.element %sums[63] : !tokens -> !number
       %left = nest.elementwise subtract %last, %sums : !number, !tokens -> !tokens
       %to_end = nest.elementwise exp2 %left : !tokens -> !tokens
-      %all = nest.stack %sums, %from_start, %to_end, %beta : !tokens, !tokens, !tokens, !tokens -> !nest.tile<4x64xf32, tokens>
-      nest.put %all into %decays : !nest.tile<4x64xf32, tokens> to !decays
+      %reads = nest.elementwise multiply %from_start, %scale : !tokens, !number -> !tokens
+      %all = nest.stack %sums, %from_start, %to_end, %beta, %reads : !tokens, !tokens, !tokens, !tokens, !tokens -> !nest.tile<5x64xf32, tokens>
+      nest.put %all into %decays : !nest.tile<5x64xf32, tokens> to !decays
       %g_next = nest.tokens "g" ahead 1 : !tokens
       %beta_next = nest.tokens "beta" ahead 1 : !tokens
       %d = nest.get %decays : !decays
@@ -65,11 +66,10 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
       %scaled = nest.elementwise multiply %decayed, %scale : !sums, !number -> !sums
       %pairs = nest.convert %scaled : !sums -> !operand
       nest.put %pairs into %P : !operand to !square16
-      %e_L = nest.row %d[1] : !decays -> !row
+      %e_L = nest.row %d[4] : !decays -> !row
       %e_L_t = nest.transpose %e_L : !row -> !column
       %read = nest.elementwise multiply %queries, %e_L_t : !keys, !column -> !state
-      %read_scaled = nest.elementwise multiply %read, %scale : !state, !number -> !state
-      %read16 = nest.convert %read_scaled : !state -> !state16
+      %read16 = nest.convert %read : !state -> !state16
       nest.put %read16 into %q16 : !state16 to !keys16
       nest.release %decays : !decays
       %exact = nest.convert %keys : !keys -> !state16
@@ -138,37 +138,38 @@ nest.kernel "gdn_c64_forward" for "gated_delta_net" chunk 64 head 128 x 128 tens
     %last:2 = nest.sweep "chunks" carry %initial, %none : !state, !outputs {
     ^bb0(%S: !state, %O_before: !outputs):
       %S16 = nest.convert %S : !state -> !state16
-      %keys = nest.get %k16 : !keys16
-      %keys_t = nest.transpose %keys : !keys16 -> !keys16_t
-      %X0 = nest.issue "wgmma.registers" %S16, %keys_t : !state16, !keys16_t -> !sums
-      %before_t = nest.transpose %O_before : !outputs -> !outputs
-      nest.put %before_t into %o : !outputs to !keys
-      %X = nest.await %X0 : !sums
       %d = nest.get %decays : !decays
       %e_L = nest.row %d[1] : !decays -> !row
       %left = nest.row %d[2] : !decays -> !row
       %all_values = nest.get %v : !keys
       %values = nest.part %all_values : !keys -> !values
       %values_t = nest.transpose %values : !values -> !values
-      %known = nest.elementwise multiply %X, %e_L : !sums, !row -> !sums
-      %missing = nest.elementwise subtract %values_t, %known : !values, !sums -> !sums
-      %W = nest.convert %missing : !sums -> !operand
+      %keys = nest.get %k16 : !keys16
+      %keys_t = nest.transpose %keys : !keys16 -> !keys16_t
+      %X0 = nest.issue "wgmma.registers" %S16, %keys_t : !state16, !keys16_t -> !sums
+      %before_t = nest.transpose %O_before : !outputs -> !outputs
+      nest.put %before_t into %o : !outputs to !keys
+      %V = nest.convert %values_t : !values -> !outputs
       nest.release %v : !keys
+      %X = nest.await %X0 : !sums
+      %known = nest.elementwise multiply %X, %e_L : !sums, !row -> !sums
+      %missing = nest.elementwise subtract %V, %known : !outputs, !sums -> !sums
+      %W = nest.convert %missing : !sums -> !operand
       %inverse = nest.get %T : !square16
       %inverse_t = nest.transpose %inverse : !square16 -> !square16
       %U0 = nest.issue "wgmma.registers" %W, %inverse_t : !operand, !square16 -> !sums
+      %whole = nest.element %e_L[63] : !row -> !number
+      %decayed = nest.elementwise multiply %S, %whole : !state, !number -> !state
+      %pairs = nest.get %P : !square16
+      %pairs_t = nest.transpose %pairs : !square16 -> !square16
+      %queries = nest.get %q16 : !keys16
+      %queries_t = nest.transpose %queries : !keys16 -> !keys16_t
       %U = nest.await %U0 : !sums
       nest.release %T : !square16
       %written = nest.elementwise multiply %U, %left : !sums, !row -> !sums
       %to_end = nest.convert %written : !sums -> !operand
       %U16 = nest.convert %U : !sums -> !operand
-      %whole = nest.element %e_L[63] : !row -> !number
-      %decayed = nest.elementwise multiply %S, %whole : !state, !number -> !state
       nest.release %decays : !decays
-      %pairs = nest.get %P : !square16
-      %pairs_t = nest.transpose %pairs : !square16 -> !square16
-      %queries = nest.get %q16 : !keys16
-      %queries_t = nest.transpose %queries : !keys16 -> !keys16_t
       %next0 = nest.issue "wgmma.registers" %to_end, %keys add %decayed : !state : !operand, !keys16 -> !state
       %O0 = nest.issue "wgmma.registers" %U16, %pairs_t : !operand, !square16 -> !sums
       %O1 = nest.issue "wgmma.registers" %S16, %queries_t behind %O0 : !sums : !state16, !keys16_t -> !sums

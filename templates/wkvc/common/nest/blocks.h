@@ -29,8 +29,7 @@ WKVC_INLINE Tile<f32, 16, 16> diagonal(const ColVec<16>& rows) {
   const int row0 = made_again(0);
   Tile<f32, 16, 16> y;
   WKVC_EACH_ELEMENT(16, 16,
-                    y.block[i][j].unit[e] =
-                        row0 + row_of(i, e) == column_of(j, e) ? rows.v[i][PerRow::slot(e)] : 0.f);
+                    y.block[i][j].unit[e] = row0 + row_of(i, e) == column_of(j, e) ? rows.v[i][PerRow::slot(e)] : 0.f);
   return y;
 }
 WKVC_INLINE Tile<f32, 16, 16> diagonal(float x) {
@@ -39,46 +38,37 @@ WKVC_INLINE Tile<f32, 16, 16> diagonal(float x) {
   return diagonal(rows);
 }
 
-// Whether a row of blocks has block j on the diagonal, or in level N.
-struct OnDiagonal {
-  static WKVC_INLINE bool has(int warp, int j) { return warp == j; }
-};
-template <int N>
-struct Level {
-  static WKVC_INLINE bool has(int warp, int j) { return j / (N / 16) % 2 == 0 && warp / (N / 16) == j / (N / 16) + 1; }
-};
-
-// Returns x in blocks of a place, and y elsewhere; of 16 columns, block `first`. An operand of 16 columns is repeated.
-template <class Place, int C, class T, int CX, int CY>
-WKVC_INLINE Tile<T, 16, C> select_blocks(const Role& role, const Tile<T, 16, CX>& x, const Tile<T, 16, CY>& y,
-                                         ColumnBlock first) {
-  const int warp = made_again(role.warp);
-  Tile<T, 16, C> z;
-  WKVC_EACH_UNIT(T, 16, C,
-                 z.block[i][j].unit[u] = Place::has(warp, first.number + j) ? x.block[i][CX == 16 ? 0 : j].unit[u]
-                                                                            : y.block[i][CY == 16 ? 0 : j].unit[u]);
-  return z;
+// Stores this warp's block of a tile in place of what has been stored there: on the diagonal, or, where this warp has
+// one, that of level 16. Columns are below 64: the compiler does not know that of rows.
+template <class T, int R>
+WKVC_INLINE void store_diagonal(const Role& role, const Swizzled<T, R, R>& to, const Tile<T, 16, 16>& block) {
+  const int row0 = role.row0();
+  fragment::store_at<T>(pieces_from(to, row0, row0 & 48), block.block[0][0]);
+}
+template <class T, int R>
+WKVC_INLINE void store_level(const Role& role, const Swizzled<T, R, R>& to, const Tile<T, 16, 16>& block) {
+  const int row0 = role.row0();
+  if (row0 & 16) fragment::store_at<T>(pieces_from(to, row0, row0 & 32), block.block[0][0]);
 }
 
-// Returns a tile with another block in a place, and one that is zero elsewhere.
-template <class Place, class T, int C>
-WKVC_INLINE Tile<T, 16, C> set_block(const Role& role, const Tile<T, 16, C>& x, const Tile<T, 16, 16>& block,
-                                     ColumnBlock first = {0}) {
-  return select_blocks<Place, C>(role, block, x, first);
+// Returns what a tile, or 16 columns of it from block `first` on, has in level N, and zero elsewhere; or what it has
+// elsewhere, and zero in level N.
+template <int N, bool Without, int C>
+WKVC_INLINE Tile<f32, 16, C> select_level(const Role& role, const Tile<f32, 16, C>& x, int first) {
+  constexpr int kHalf = N / 16;
+  const int half = made_again(role.warp) / kHalf;
+  const auto has = [half](int place) WKVC_INLINE_LAMBDA { return place % 2 == 0 && half == place + 1; };
+  Tile<f32, 16, C> y;
+  WKVC_EACH_ELEMENT(16, C, y.block[i][j].unit[e] = has((first + j) / kHalf) != Without ? x.block[i][j].unit[e] : 0.f);
+  return y;
 }
-template <class Place, class T>
-WKVC_INLINE Tile<T, 16, 16> only_block(const Role& role, const Tile<T, 16, 16>& block, ColumnBlock at) {
-  return select_blocks<Place, 16>(role, block, Tile<T, 16, 16>{}, at);
+template <int N, int C>
+WKVC_INLINE Tile<f32, 16, C> level(const Role& role, const Tile<f32, 16, C>& x, ColumnBlock first = {0}) {
+  return select_level<N, false>(role, x, first.number);
 }
-
-// Returns what a tile has in level N and zero elsewhere, or zero there and what it has elsewhere.
-template <int N, class T, int C>
-WKVC_INLINE Tile<T, 16, C> level(const Role& role, const Tile<T, 16, C>& x, ColumnBlock first = {0}) {
-  return select_blocks<Level<N>, C>(role, x, Tile<T, 16, 16>{}, first);
-}
-template <int N, class T, int C>
-WKVC_INLINE Tile<T, 16, C> without_level(const Role& role, const Tile<T, 16, C>& x, ColumnBlock first = {0}) {
-  return select_blocks<Level<N>, C>(role, Tile<T, 16, 16>{}, x, first);
+template <int N, int C>
+WKVC_INLINE Tile<f32, 16, C> without_level(const Role& role, const Tile<f32, 16, C>& x, ColumnBlock first = {0}) {
+  return select_level<N, true>(role, x, first.number);
 }
 
 }  // namespace wkvc

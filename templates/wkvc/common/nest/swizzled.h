@@ -24,11 +24,11 @@ struct Swizzled {
   WKVC_INLINE T* at(int row, int column) const {
     return data + column / kPanel<T> * (R * kPanel<T>)+ExchangedRows<kPanel<T>>::place(row, column % kPanel<T>);
   }
-  // The same, `column` behind a multiple of 16: pieces are exchanged by XOR, so that blocks beside each other share what
-  // is computed of the row and of the column.
+  // The same, `column` behind a multiple of 16: pieces are exchanged by XOR, so that blocks beside each other share
+  // what is computed of the row and of the column.
   WKVC_INLINE T* at(int row, int column, int column0) const {
-    return data + column0 / kPanel<T> * (R * kPanel<T>)+(ExchangedRows<kPanel<T>>::place(row, column) ^
-                                                         column0 % kPanel<T>);
+    return data +
+           column0 / kPanel<T> * (R * kPanel<T>)+(ExchangedRows<kPanel<T>>::place(row, column) ^ column0 % kPanel<T>);
   }
   // Whole panels.
   template <int N>

@@ -41,7 +41,8 @@ WKVC_INLINE uint4 rounded(const float* x) {
 
 inline constexpr int kSubstitutionFloats = 16 * substitution::kLd;
 
-// Makes (I + L)^-1 and (I + L)^-1 · block, of what L has below the diagonal. `scratch`: kSubstitutionFloats floats in shared memory for this warp alone.
+// Makes (I + L)^-1 and (I + L)^-1 · block, of what L has below the diagonal. `scratch`: kSubstitutionFloats floats in
+// shared memory for this warp alone.
 WKVC_INLINE void substitute(const Fragment<f32>& L, const Fragment<f32>& block, float* scratch, Fragment<f16>& inverse,
                             Fragment<f16>& product) {
   using namespace substitution;
@@ -59,9 +60,11 @@ WKVC_INLINE void substitute(const Fragment<f32>& L, const Fragment<f32>& block, 
   uint4* const own = reinterpret_cast<uint4*>(columns + 16 * lane);
   own[0] = rounded(column), own[1] = rounded(column + 8);
   lanes::sync();
-  const auto at = [columns, row0](int row, int column) WKVC_INLINE_LAMBDA { return columns + 16 * (row0 + row) + column; };
+  const auto at = [columns, row0](int row, int column)
+                      WKVC_INLINE_LAMBDA { return columns + 16 * (row0 + row) + column; };
   inverse = fragment::load_transposed_at<f16>(at);
-  product = fragment::load_transposed_at<f16>([at](int row, int column) WKVC_INLINE_LAMBDA { return at(16 + row, column); });
+  product =
+      fragment::load_transposed_at<f16>([at](int row, int column) WKVC_INLINE_LAMBDA { return at(16 + row, column); });
 }
 
 }  // namespace wkvc

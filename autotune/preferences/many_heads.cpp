@@ -3,21 +3,10 @@
 #include <algorithm>
 
 #include "autotune/preferences/thresholds.h"
-#include "codegen/config/config.h"
 
 namespace wkvc {
 
 constexpr int little_shared = 120 * 1024;  // bytes: with less to prepare, threads of three teams have registers enough
-
-// Adds a kernel of chunks of 64, of which a multiprocessor runs one block. Recurrences of another kind refuse it.
-void ScheduleRules::add_warpgroups() {
-  constexpr int extent = 128;
-  const bool fits = shape_class_.key_dim == extent && shape_class_.value_dim == extent && has_short_operands() &&
-                    shape_class_.io != DType::f32 && is_forward() && config_.shared.empty();
-  const std::int64_t waves = (pairs() + sm_count_ - 1) / sm_count_;
-  const bool pays = 10 * pairs() >= 9 * waves * sm_count_ && tokens() >= least_tokens::warpgroups;
-  if (fits && (config_.form.empty() ? pays : is_by_warpgroups(config_))) add().form = "warpgroups";
-}
 
 // Adds teams that go ahead of the state, for forward passes.
 void ScheduleRules::add_forward() {

@@ -5,6 +5,7 @@
 
 #include "autotune/preferences/rules.h"
 #include "autotune/preferences/thresholds.h"
+#include "codegen/config/config.h"
 
 namespace wkvc {
 
@@ -25,11 +26,11 @@ void ScheduleRules::add_without_guards() {
   }
 }
 
-std::vector<Config> ScheduleRules::list(const Transition& transition, bool are_dense) {
+std::vector<Config> ScheduleRules::list(const Transition& transition) {
   if (!is_forward() || tokens() >= sm_90a.choices.guarded_tokens) {
     // One block has no registers for the state of more keys, however many heads there are.
     if (has_short_operands() && is_forward() && !may_be_cut()) add_teams(1, 1, 2);
-    if (are_dense) add_warpgroups();
+    if (is_by_warpgroups(config_)) add();  // which have no schedule but this
     if (are_few_wide()) add_few_wide(transition);
     if (has_short_operands() && narrow_keys() && narrow_values()) add_few_narrow(!transition.is_matrix);
     if (!has_short_operands()) add_exact();
@@ -53,7 +54,7 @@ static void append_in_parts(std::vector<Config>& list, const Config& config, Sha
   in_parts.parts = parts;
   shape_class.size.heads *= parts;
   shape_class.value_dim /= parts;
-  for (Config& likely : ScheduleRules(in_parts, shape_class, sm_count).list(transition, /*are_dense=*/false))
+  for (Config& likely : ScheduleRules(in_parts, shape_class, sm_count).list(transition))
     list.push_back(std::move(likely));
 }
 
@@ -92,7 +93,7 @@ std::vector<Config> preferred_settings(const Config& config, const ShapeClass& s
   std::vector<Config> list;
   const int likely = likely_parts(alike, transition, sm_count);
   if (likely > 1) append_in_parts(list, config, alike, likely, transition, sm_count);
-  for (Config& whole : ScheduleRules(config, alike, sm_count).list(transition, sequences <= 1)) list.push_back(std::move(whole));
+  for (Config& whole : ScheduleRules(config, alike, sm_count).list(transition)) list.push_back(std::move(whole));
   for (int parts = 2; parts <= rec::max_parts; ++parts)
     if (rec::are_parts(alike.value_dim, parts) && parts != likely)
       append_in_parts(list, config, alike, parts, transition, sm_count);

@@ -12,17 +12,13 @@ class ScheduleRules : Schedules {
  public:
   using Schedules::Schedules;
 
-  // `are_dense`: each sequence is a batch.
-  std::vector<Config> list(const Transition& transition, bool are_dense);
+  std::vector<Config> list(const Transition& transition);
 
   // Returns what sequences that lie one behind the other have, if they fill the GPU twice.
   std::optional<Config> when_packed(std::int64_t sequences);
 
  private:
   void add_without_guards();
-
-  // many_heads.cpp: warp groups that take a chunk of 64 tokens at once.
-  void add_warpgroups();
 
   // few_wide_heads.cpp: clusters of blocks, and segments, for heads of more than 64 keys.
   // A forward kernel: its teams that go ahead, blocks of a cluster, segments of a sequence, and tokens of a chunk.

@@ -7,7 +7,6 @@ namespace wkvc {
 namespace least_tokens {
 constexpr int teams = 64, teams_of_many_heads = 512, teams_of_many_wide_heads = 384;
 constexpr int many_teams = 128, cluster = 256, cluster_of_wide_heads = 128, two_teams_of_cluster = 512;
-constexpr int warpgroups = 256;
 constexpr int segments_of_wide_heads = 2048, segments_of_packed = 2048, segments_of_clusters = 2048;
 constexpr int segments_of_factors = 1024, segments_of_factors_with_gradients = 512, segments_of_long_chunks = 2048;
 constexpr int segments_of_small_matrices = 512, many_segments_of_two_terms = 2048;

@@ -239,8 +239,7 @@ constexpr auto table = std::to_array<ConfigOption>({
      .field = {"form", &Config::form},
      .values = Words{forms},
      .automatic = true,
-     .otherwise =
-         "`strips`. Where settings are chosen for a shape: as tuned, else `warpgroups` where the heads fill the GPU",
+     .otherwise = "`strips`, or as tuned",
      .meaning = "`strips`: each warp has 16 rows of the state. `warpgroups`: a guarded forward kernel in chunks of 64, "
                 "whose state lies in sums of wgmma, for heads of 128 with one decay a token; blocks that this kernel "
                 "refuses run again in strips",

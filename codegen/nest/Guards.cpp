@@ -23,7 +23,7 @@ StringRef tensor_named(KernelOp kernel, StringRef name) {
 
 // Returns whether a result is made of elements that were f32, or of 16 other bits.
 bool rounds_to_f16(Operation* op) {
-  if (op->getNumResults() != 1 || isa<TransposeOp, ChannelOp>(op)) return false;
+  if (op->getNumResults() != 1 || isa<TransposeOp, ChannelOp, ConstantOp>(op)) return false;
   auto tile = dyn_cast<TileType>(op->getResult(0).getType());
   return tile && tile.getElement().isF16() && !tile.isShared();
 }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/compiler.h"
-#include "dsl/builtin.h"
+#include "dsl/registry.h"
 #include "runtime/error.h"
 #include "tests/nest/texts.h"
 #include "tests/run/run.h"
@@ -13,14 +13,19 @@ namespace wkvc::test {
 namespace {
 
 constexpr std::int64_t kBatches = 2, kHeads = 3;
-constexpr double kBound = 1.8e-3;  // of results in bf16, whose own rounding is 1.66e-3
-constexpr double kBoundOfF16 = 4e-4;
+constexpr double kBound = 1.8e-3;     // of results in bf16, whose own rounding is 1.66e-3
+constexpr double kBoundOfF16 = 5e-4;  // in f16, whose own rounding is 2.1e-4
 
 struct Case {
   const char* op;
   const char* io;
   Target target;
 };
+
+const Definition& builtin(const std::string& op) {
+  static const Registry registry = Registry::builtin();
+  return registry.find(op);
+}
 
 Config by_warpgroups(const char* io) {
   Config config;
@@ -67,14 +72,25 @@ TEST_P(DerivedNest, LargeInputsAreRefused) {
   const Program derived = program();
   Problem problem = random_problem(derived.manifest(), recurrence(), {kBatches, 70, kHeads}, 7);
   for (double& x : problem.values.at("initial_state")) x *= 1e6;
+  for (double& x : problem.values.at("q")) x *= 1e-4;  // so that f16 holds the output
   expect_near(derived, problem);
 }
 
-TEST_P(DerivedNest, LeavesSequencesAndSharedHeadsToTheNextKernel) {
+// Sequences one behind the other, and rows that 16 bytes do not divide: results are those of today's kernel, to the
+// byte.
+TEST_P(DerivedNest, LeavesToTheNextKernelWhatTilesDoNotTake) {
+  Config strips = by_warpgroups(GetParam().io);
+  strips.form = "strips";
   const Program derived = program();
+  const Program scaled = Program::load(cuda_text(builtin(GetParam().op), strips), GetParam().target);
   const std::vector<std::int64_t> starts{0, 40, 40, 57, 150};
   const LaunchSize packed{1, starts.back(), kHeads, SequenceMap{4, starts.data(), true}};
-  expect_near(derived, random_problem(derived.manifest(), recurrence(), packed, 8));
+  for (const LaunchSize& size : {packed, LaunchSize{2, 70, kHeads}}) {
+    Problem problem = random_problem(derived.manifest(), recurrence(), size, 8);
+    if (!size.map) problem.storage = Storage::unaligned;
+    const auto by_derived = run_raw(derived, problem), by_scaled = run_raw(scaled, problem);
+    for (const char* name : {"o", "final_state"}) EXPECT_TRUE(by_derived.at(name) == by_scaled.at(name)) << name;
+  }
 }
 
 std::vector<Case> cases() {
@@ -85,10 +101,12 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Operators, DerivedNest, testing::ValuesIn(cases()), [](const auto& info) {
-  const auto& [op, io, target] = info.param;
-  return std::string(target == Target::cuda ? "Cuda_" : "Host_") + op + "_" + io;
-});
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  const Case& of = info.param;
+  return std::string(of.target == Target::cuda ? "Cuda_" : "Host_") + of.op + "_" + of.io;
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, DerivedNest, testing::ValuesIn(cases()), name_of);
 
 std::string refusal(const char* op, const Config& config) {
   try {

@@ -39,10 +39,12 @@ void write_store(NestText& text, StoreOp store) {
   const auto columns = store.getTile().getType().getColumns();
   const std::string column0 =
       store.getTile().getDefiningOp<PartOp>() ? fmt::format("{} * role.copy", columns) : std::string("0");
-  const std::string chunk = chunk_text(store);
-  text.line("if (role.warp == 0) store({}, {}, {}, {});", tiles_of(store.getTensor()),
-            shared_text(text, store.getTile()),
-            store.getBehind() == 0 ? chunk : fmt::format("{} - {}", chunk, store.getBehind()), column0);
+  const std::string current = chunk_text(store);
+  const uint64_t behind = store.getBehind();
+  const std::string exists = behind == 0 ? std::string() : fmt::format(" && {} >= {}", current, behind);
+  const std::string chunk = behind == 0 ? current : fmt::format("{} - {}", current, behind);
+  text.line("if (role.warp == 0{}) store({}, {}, {}, {});", exists, tiles_of(store.getTensor()),
+            shared_text(text, store.getTile()), chunk, column0);
 }
 
 void write_tokens(NestText& text, TokensOp op) {

@@ -55,9 +55,11 @@ static void write_chunk_range(KernelText& text) {
 // Writes where the slots of a channel behind other channels lie, and the teams with these slots.
 static void write_slots_behind(KernelText& text, warp::ChannelOp channel, const ChannelNames& names) {
   warp::KernelOp kernel = text.kernel;
-  text.line("using {} = RoundSlots<{}, {}, {}, {}, {}, {}, {}>;  // and blocks, where slots and offsets begin",
-            names.slots, kernel.getTeams(), channel.getBytes(), warp::team_bytes(kernel), channel.getDepth(),
-            kernel.getCluster(), warp::begin_of_slots(channel), channel.getOffset());
+  text.line(
+      "using {} = RoundSlots<{}, {}, {}, {}, {}, {}, {}>;  // teams, bytes of a slot and a team, turns, blocks, first "
+      "byte, offset",
+      names.slots, kernel.getTeams(), channel.getBytes(), warp::team_bytes(kernel), channel.getDepth(),
+      kernel.getCluster(), warp::begin_of_slots(channel), channel.getOffset());
   if (text.traits.goes_ahead)
     text.line("const Team<{}, {}> {}(block);", names.slots, warp::row_warps(kernel), names.teams);
   else

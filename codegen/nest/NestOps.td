@@ -330,6 +330,7 @@ def Nest_DiagonalOp : Nest_Op<"diagonal", [Pure]> {
 
 def Nest_SetBlocksOp : Nest_Op<"set_blocks", [Pure]> {
   let summary = "A square tile, or zeros, to be put with other 16x16 blocks on the diagonal, or as those of level 16";
+  let description = "Those of the level come first, and those on the diagonal then.";
   let arguments = (ins UnitAttr:$level, Nest_Tile:$blocks, Optional<Nest_Tile>:$tile);
   let results = (outs Nest_Tile:$result);
   let assemblyFormat = "(`level` $level^)? $blocks (`into` $tile^ `:` type($tile))? `:` type($blocks) `->` type($result) attr-dict";

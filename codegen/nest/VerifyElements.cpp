@@ -134,11 +134,19 @@ LogicalResult DiagonalOp::verify() {
                        << numbers;
 }
 
+// Returns whether blocks on the diagonal are set next.
+static bool goes_below_diagonal(Operation* user) {
+  auto next = dyn_cast<SetBlocksOp>(user);
+  return next && !next.getLevel();
+}
+
 LogicalResult SetBlocksOp::verify() {
   const TileType blocks = getBlocks().getType(), result = getResult().getType();
   const bool is_of_same = !getTile() || getTile().getType() == result;
   if (!llvm::all_of(getResult().getUsers(), [](Operation* user) { return isa<PutOp, SetBlocksOp>(user); }))
     return emitOpError() << "makes a tile that is put into a channel";
+  if (getLevel() && !llvm::all_of(getResult().getUsers(), goes_below_diagonal))
+    return emitOpError() << "of a level comes before the blocks on the diagonal, which it may store over";
   if (are_blocks(blocks) && is_square(result, kBlocks) && !result.isShared() && is_of_same &&
       blocks.getElement() == result.getElement())
     return success();

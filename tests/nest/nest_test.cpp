@@ -117,6 +117,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "makes 64x16xf32, operand, of a column of 64 numbers or of one"},
         Mistake{"set_blocks %solved#0 : !blocks16", "set_blocks %L2_16 : !operand",
                 "sets blocks, 64x16, of such a tile"},
+        Mistake{"nest.set_blocks %ones16 into", "nest.set_blocks level %ones16 into",
+                "of a level comes before the blocks on the diagonal"},
         Mistake{"constant 0.0 : !outputs", "constant 1.0 : !outputs", "is a number, 1x1xf32, or zeros in registers"},
         Mistake{"%initial = nest.load_state \"initial_state\" : !state",
                 "%initial = nest.compute \"zero\"() : () -> !state", "'zero' has no meaning that can be emitted"},

@@ -38,8 +38,9 @@ WKVC_INLINE Tile<f32, 16, 16> diagonal(float x) {
   return diagonal(rows);
 }
 
-// Stores this warp's block of a tile in place of what has been stored there: on the diagonal, or, where this warp has
-// one, that of level 16. Columns are below 64: the compiler does not know that of rows.
+// Stores this warp's block of a tile in place of what has been stored there: on the diagonal, or that of level 16. A
+// warp that has none of level 16 stores over the block on the diagonal, which comes next: a branch takes more
+// registers. Columns are below 64: the compiler does not know that of rows.
 template <class T, int R>
 WKVC_INLINE void store_diagonal(const Role& role, const Swizzled<T, R, R>& to, const Tile<T, 16, 16>& block) {
   const int row0 = role.row0();
@@ -48,7 +49,7 @@ WKVC_INLINE void store_diagonal(const Role& role, const Swizzled<T, R, R>& to, c
 template <class T, int R>
 WKVC_INLINE void store_level(const Role& role, const Swizzled<T, R, R>& to, const Tile<T, 16, 16>& block) {
   const int row0 = role.row0();
-  if (row0 & 16) fragment::store_at<T>(pieces_from(to, row0, row0 & 32), block.block[0][0]);
+  fragment::store_at<T>(pieces_from(to, row0, row0 & 32), block.block[0][0]);
 }
 
 // Returns what a tile, or 16 columns of it from block `first` on, has in level N, and zero elsewhere; or what it has

@@ -206,13 +206,13 @@ TEST_P(GuardedNest, LeavesStatesInPlace) {
 
 // A guard of any role refuses the head, where nothing else sees anything.
 TEST_P(GuardedNest, EveryRoleMayHaveAGuard) {
-  const std::string queries = "      nest.put %read16 into", inverse = "      %inverse = nest.transpose %rounded_t";
+  const std::string queries = "      nest.put %read16 into", inverse = "      nest.put %T16 into";
   const std::string nest =
       edited(edited(text_named("gdn_c64_forward"), queries, "      nest.guard %read16 : !state16\n" + queries), inverse,
-             "      nest.guard %rounded_t : !fragments\n" + inverse);
+             "      nest.guard %T16 : !operand\n" + inverse);
   const std::string text = edited(edited(program_text(nest), "guard.see(O16);", ""), "refuses_state<16>(S, 8)",
                                   "refuses_state<16>(zeros<16, 128>(), 8)");
-  for (const auto& [name, seen] : {std::pair{"q", "guard.see(read16);"}, {"k", "guard.see(rounded_t);"}})
+  for (const auto& [name, seen] : {std::pair{"q", "guard.see(read16);"}, {"k", "guard.see(T16);"}})
     for (const bool sees : {true, false}) {
       const Program all = program(sees ? text : edited(text, seen, ""));
       Problem problem = problem_of(all, 100);

@@ -124,24 +124,23 @@ INSTANTIATE_TEST_SUITE_P(
                 "%initial = nest.compute \"zero\"() : () -> !state", "'zero' has no meaning that can be emitted"},
         Mistake{"registers 64 {", "registers 60 {", "24 to 240 registers, a multiple of 8, not 60"}));
 
-constexpr const char* kGuard = "      nest.guard %O16 : !nest.tile<64x64xbf16, operand>\n";
+constexpr const char* kGuard = "      nest.guard %O16 : !outputs\n";
 
 INSTANTIATE_TEST_SUITE_P(
     OfGuards, NestMistakes,
     testing::Values(
-        Mistake{kGuard, "", "line 62: 'nest.convert' op rounds to f16, and no nest.guard sees what comes of the tile"},
-        Mistake{"      %pairs = nest.decayed_pairs strict",
-                "      nest.guard %KK : !sums\n      %pairs = nest.decayed_pairs strict",
-                "line 88: 'nest.guard' op sees a tile that nothing rounded to f16 comes to: leave the guard out"},
+        Mistake{kGuard, "", "line 67: 'nest.convert' op rounds to f16, and no nest.guard sees what comes of the tile"},
+        Mistake{"      %pairs = nest.decayed_pairs unmasked",
+                "      nest.guard %KK : !sums\n      %pairs = nest.decayed_pairs unmasked",
+                "line 93: 'nest.guard' op sees a tile that nothing rounded to f16 comes to: leave the guard out"},
         Mistake{"      %O16 = nest.convert %O :",
                 "      %hidden = nest.elementwise exp2 %O : !sums -> !sums\n      %O16 = nest.convert %hidden :",
-                "line 62: 'nest.convert' op rounds to f16, and no nest.guard sees what comes of the tile"},
-        Mistake{"      %O16 = nest.convert %O : !sums -> !nest.tile<64x64xbf16, operand>\n" + std::string(kGuard),
+                "line 67: 'nest.convert' op rounds to f16, and no nest.guard sees what comes of the tile"},
+        Mistake{"      %O16 = nest.convert %O : !sums -> !outputs\n" + std::string(kGuard),
                 "      nest.guard %O : !sums\n      %twice = nest.elementwise add %O, %O : !sums, !sums -> !sums\n"
-                "      %O16 = nest.convert %twice : !sums -> !nest.tile<64x64xbf16, operand>\n",
-                "line 155: 'nest.store' op stores a tile that no nest.guard has seen"},
-        Mistake{"      nest.put %outputs",
-                "      nest.guard %outputs : !nest.tile<64x64xbf16, operand>\n      nest.put %outputs",
+                "      %O16 = nest.convert %twice : !sums -> !outputs\n",
+                "line 186: 'nest.store' op stores a tile that no nest.guard has seen"},
+        Mistake{"      nest.put %before_t", "      nest.guard %before_t : !outputs\n      nest.put %before_t",
                 "sees a tile as it lies in registers: guard the tile before nest.transpose"},
         Mistake{"      nest.store %own_outputs",
                 "      nest.guard %own_outputs : !values\n      nest.store %own_outputs",
@@ -153,16 +152,16 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"expects [\"q\"", "expects [\"o\"", "expects \"o\" to be of ordinary size, which is no input"},
         Mistake{"forward_refused f32 B,H,1,1", "forward_refused f32 B,H,2,1",
                 "expected \"workspace forward_refused f32 B,H,1,1\""},
-        Mistake{"    nest.store_state %last to \"final_state\" : !state\n", "",
+        Mistake{"    nest.store_state %last#0 to \"final_state\" : !state\n", "",
                 "that is guarded has one role that stores a state, not 0"},
         Mistake{
-            "\"final_state\" : !state\n", "\"final_state\" : !state\n    nest.guard %last : !state\n",
-            "line 159: 'nest.guard' op stands behind nest.store_state, before which the roles of a guarded kernel"}));
+            "\"final_state\" : !state\n", "\"final_state\" : !state\n    nest.guard %last#0 : !state\n",
+            "line 196: 'nest.guard' op stands behind nest.store_state, before which the roles of a guarded kernel"}));
 
 TEST(Nest, GuardsStandInGuardedKernels) {
   const std::string text = edited(text_named("gdn_c64_forward"), " expects [\"q\", \"k\", \"v\"]", "");
   EXPECT_THAT(refusal_of(text, "\"workspace forward_refused f32 B,H,1,1\", ", ""),
-              testing::HasSubstr("line 149: 'nest.guard' op stands in a kernel that `expects` no inputs"));
+              testing::HasSubstr("line 182: 'nest.guard' op stands in a kernel that `expects` no inputs"));
 }
 
 TEST(Nest, CopiesThatAreDealtChunksLoadTheirOwn) {

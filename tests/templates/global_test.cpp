@@ -114,7 +114,7 @@ TEST(States, AreKeptInOtherDTypes) {
     Values doubled = rounded(dtype, x);
     for (double& v : doubled) v *= 2;
     Launch launch{"global", std::string("kept_states_") + name, 2, 8192, 2, shape.rows, 3, {}};
-    launch.tensors = {Tensor::state(shape).set(x), Tensor(dtype, shape), Tensor::state(shape)};
+    launch.tensors = {Tensor::state(shape).set(x), Tensor::state(shape, dtype), Tensor::state(shape)};
     check(launch, {{2, doubled, 0}});
   }
 }

@@ -73,7 +73,8 @@ TEST(Settings, AreEveryFieldThatIsTuned) {
                    .save_every = 32,
                    .saved = "f16",
                    .scales = "always",
-                   .backward_scales = "guarded"};
+                   .backward_scales = "guarded",
+                   .form = "strips"};
   for_each_field([&](const ConfigOption& option, const ConfigField& field) {
     EXPECT_EQ(is_set(field, all), option.recorded == Recorded::tuned) << field.name;
   });

@@ -2,8 +2,10 @@
 
 #include "codegen/ir/Text.h"
 #include "codegen/ir/Where.h"
-#include "codegen/passes/chunk_to_nest/Helpers.h"
+#include "codegen/passes/chunk_to_nest/PairsTile.h"
+#include "codegen/passes/chunk_to_nest/ReadRole.h"
 #include "codegen/passes/chunk_to_nest/StateRole.h"
+#include "codegen/passes/chunk_to_nest/WriteRole.h"
 #include "codegen/passes/chunk_to_warp/FollowingKernels.h"
 #include "codegen/passes/chunk_to_warp/TensorList.h"
 #include "codegen/target/Target.h"

@@ -65,9 +65,11 @@ class StateRole {
 
   // Returns the tile of a value with value rows; tokens × values lie transposed.
   Value tile_of(Value value) {
-    Value& tile = tiles_[value];
-    if (!tile) tile = make_tile(value);
-    return tile;
+    if (!tiles_.contains(value)) {
+      Value made = make_tile(value);  // which makes others
+      tiles_[value] = made;
+    }
+    return tiles_.lookup(value);
   }
   Value make_tile(Value value);
   Value product(chunk::MulOp op);
@@ -118,7 +120,7 @@ Value StateRole::input_tile(chunk::InputOp input) {
   return role_.transposed(part);
 }
 
-// A number of each token, or one of the chunk.
+// Returns a number of each token, or one of the chunk.
 Value StateRole::factor(Value number) {
   if (auto constant = constant_of(number)) return role_.number(*constant);
   if (is_of_tokens(number)) return role_.row(number);

@@ -6,6 +6,7 @@
 #include "codegen/emit/Expressions.h"
 #include "codegen/ir/Text.h"
 #include "codegen/rec/Names.h"
+#include "codegen/warp/Channels.h"
 #include "codegen/warp/SharedMemory.h"
 #include "runtime/error.h"
 #include "runtime/manifest/heads.h"

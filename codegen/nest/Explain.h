@@ -7,8 +7,8 @@
 
 namespace wkvc::nest {
 
-// Returns lines for people: the channels of a kernel with their two ends, and each role's warps, registers, and what the
-// role copies, gets, computes by instructions of warp groups, puts and stores, in this order.
+// Returns lines for people: the channels of a kernel with their two ends, and each role's warps, registers, and what
+// the role copies, gets, computes by instructions of warp groups, puts and stores, in this order.
 std::string explain(KernelOp kernel);
 
 }  // namespace wkvc::nest

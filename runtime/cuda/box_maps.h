@@ -19,7 +19,8 @@ class BoxMaps {
 
   bool empty() const { return mapped_.empty(); }
 
-  // For arguments that the kernel takes (runtime/launch/tiles.h). Writes MappedArgs, the arguments with the maps of their tensors behind them. Returns the bytes that were written.
+  // For arguments that the kernel takes (runtime/launch/tiles.h). Writes MappedArgs, the arguments with the maps of
+  // their tensors behind them. Returns the bytes that were written.
   std::span<const std::byte> join(std::span<const std::byte> arguments, std::span<std::byte, most_bytes> to) const;
 
  private:

@@ -62,8 +62,7 @@ void for_each_piece(const Tensor& to, const Tensor& from, const Visit& visit) {
 
 void set_zero(const Backend& backend, const Tensor& tensor, StreamHandle stream) {
   if (tensor.data == nullptr || element_count(tensor.shape) == 0) return;
-  for_each_piece(tensor, tensor,
-                 [&](void* to, const void*, std::size_t bytes) { backend.fill(to, 0, bytes, stream); });
+  for_each_piece(tensor, tensor, [&](void* to, const void*, std::size_t bytes) { backend.fill(to, 0, bytes, stream); });
 }
 
 void carry_over(const Backend& backend, const Tensor& from, const Tensor& to, StreamHandle stream) {

@@ -64,13 +64,17 @@ llvm::SmallVector<chunk::ProgramOp> all_programs(Work& work) {
 
 bool is_backward(chunk::ProgramOp program) { return program.getBackward() || program.getRecompute(); }
 
-// The programs of a kernel by warp groups.
-OwningOpRef<ModuleOp> rec_to_warpgroups(rec::RecurrenceOp recurrence, bool gradients) {
+// Returns the programs of a kernel by warp groups. Throws UserError for a recurrence that has none in such chunks.
+OwningOpRef<ModuleOp> rec_to_warpgroups(rec::RecurrenceOp recurrence, bool gradients) try {
   constexpr int chunk = 64;
   auto module = rec_to_plain_chunk(recurrence, chunk, gradients);
   if (!module) module = rec_to_chunk(recurrence, chunk, gradients);
   for (auto program : programs_of(*module)) program.setWarpgroups(true);
   return module;
+} catch (const UserError& error) {
+  const std::string message = error.message(), all = error.what();
+  throw UserError("--form warpgroups computes in chunks of 64, use --form strips: " + message,
+                  all.substr(0, all.size() - message.size()));
 }
 
 void lower_to_chunk(Work& work, const Config& config) {

@@ -22,6 +22,7 @@ TRAINED = {  # values of each option with which this recurrence trains
     "--cluster": ["1"],
     "--parts": ["1", "2", "auto"],
     "--scales": ["always", "guarded", "always,guarded", "guarded,always"],
+    "--form": ["strips", "auto"],
     "--blocks": ["1", "2,3", "auto,2"],
     "--sram": ["100KB"],
     "--arch": ["sm_90a"],
@@ -49,6 +50,7 @@ REFUSED = {  # values of each option that no call takes
     "--cluster": ["2", "3"],
     "--parts": ["0", "3", "33"],
     "--scales": ["never"],
+    "--form": ["warpgroups", "rows"],  # not for rwkv7
     "--blocks": ["99"],
     "--sram": ["1000"],
     "--arch": ["sm_80"],

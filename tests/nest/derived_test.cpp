@@ -131,6 +131,7 @@ TEST(DerivedNestText, SaysWhatTheFormDoesNotTake) {
   says("gated_delta_net", [](Config& c) { c.io = "f32"; }, "operands are inputs as they are");
   says("gated_delta_net", [](Config& c) { c.set = {"qk_norm=true"}; }, "use --form strips");
   says("kda", [](Config&) {}, "one decay a token");
+  says("rwkv7", [](Config&) {}, "chunks of 64");
   says("delta_net", [](Config&) {}, "one decay a token");
 }
 

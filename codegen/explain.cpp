@@ -71,7 +71,7 @@ Json entry_of(nest::ChannelOp channel, nest::KernelOp kernel) {
           {"lifetime", nullptr}};
 }
 
-// What the kernels of a text of the stage warp have in shared memory.
+// Returns an entry for each buffer or channel in shared memory that the kernels of a text of the stage warp have.
 Json shared_memory(ModuleOp kernels) {
   Json entries = Json::array();
   kernels.walk([&](warp::KernelOp kernel) {

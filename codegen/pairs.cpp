@@ -15,7 +15,7 @@ namespace wkvc {
 
 namespace {
 
-// What a plain program or kernel has in common with the refused one, and with no other.
+// Returns a name that a plain program or kernel shares with the refused one, and with no other.
 std::string kind_of(chunk::ProgramOp program) {
   const char* pass = program.getRecompute() ? " recompute" : program.getBackward() ? " backward" : " forward";
   return program.getRecurrence().str() + pass + (program.getSummary() ? " summary" : "");
@@ -60,7 +60,7 @@ Half half_of(nest::KernelOp kernel) {
   return {guarded ? kind_of(kernel) : "", guarded, false, guarded};
 }
 
-// What a plain program or kernel refuses is for the next one.
+// Throws UserError unless each plain program or kernel has its refused one right behind it.
 void check_halves(llvm::ArrayRef<Half> halves, llvm::StringRef what) {
   Half before;
   for (const Half& half : halves) {

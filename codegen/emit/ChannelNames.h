@@ -1,4 +1,4 @@
-// What the text of a kernel calls the parts of each channel.
+// The names that the text of a kernel gives the parts of each channel.
 #pragma once
 
 #include <llvm/ADT/MapVector.h>
@@ -15,7 +15,7 @@ struct ChannelNames {
   std::string slot;   // the slot of the chunk that the state goes through
 };
 
-// By channel, in the kernel's order.
+// Names by channel, in the kernel's order.
 using NamesOfChannels = llvm::MapVector<warp::ChannelOp, ChannelNames>;
 
 // Returns names for all channels of a kernel. The names of the first channel are those that all of the text uses for

@@ -1,4 +1,4 @@
-// What a guard takes samples of.
+// Samples of tensors, which a guard takes.
 #pragma once
 
 #include <string>

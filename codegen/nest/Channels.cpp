@@ -35,6 +35,13 @@ Operation* only_user(Operation* op) {
 
 }  // namespace
 
+Value channel_of(Value operand) {
+  if (auto transpose = operand.getDefiningOp<TransposeOp>()) return channel_of(transpose.getTile());
+  if (auto part = operand.getDefiningOp<PartOp>()) return channel_of(part.getTile());
+  auto get = operand.getDefiningOp<GetOp>();
+  return get ? get.getChannel() : Value();
+}
+
 TileType tile_of(Value channel) { return cast<ChannelType>(channel.getType()).getTile(); }
 
 SmallVector<RoleOp> producers_of(ChannelOp channel) { return roles_with<PutOp, LoadOp>(channel); }

@@ -50,6 +50,9 @@ inline constexpr int64_t kSubstitutionBytes = 4 * 16 * 20;
 // Returns whether an operation is part of the expression of the one that uses it: it has no registers of its own.
 bool is_inlined(mlir::Operation* op);
 
+// Returns the channel that an operand is a tile of, or a part of one; null where the operand is no such tile.
+mlir::Value channel_of(mlir::Value operand);
+
 // Returns the types of a channel's tiles, and the roles that put into a channel or get from it, in their order.
 TileType tile_of(mlir::Value channel);
 llvm::SmallVector<RoleOp> producers_of(ChannelOp channel);

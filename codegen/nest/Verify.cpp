@@ -84,14 +84,6 @@ bool is_across_rows(Value operand) {
   return operand.getDefiningOp<TransposeOp>() != nullptr;
 }
 
-// Returns the channel that an operand is a tile of; null where the operand is no such tile.
-Value channel_of(Value operand) {
-  if (auto transpose = operand.getDefiningOp<TransposeOp>()) return channel_of(transpose.getTile());
-  if (auto part = operand.getDefiningOp<PartOp>()) return channel_of(part.getTile());
-  auto get = operand.getDefiningOp<GetOp>();
-  return get ? get.getChannel() : Value();
-}
-
 // A product under way is waited for once, in its block, and its operands stay until then.
 LogicalResult verify_pending(IssueOp issue) {
   const AwaitOp await = await_of(issue);

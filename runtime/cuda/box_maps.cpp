@@ -48,7 +48,7 @@ BoxMaps::BoxMaps(const Manifest& manifest) : rows_(static_cast<std::uint32_t>(ma
   for (const std::string& name : manifest.maps) {
     const auto spec = std::ranges::find(manifest.tensors, name, &TensorSpec::name);
     mapped_.push_back(
-        {static_cast<std::size_t>(spec - manifest.tensors.begin()), name, spec->dtype, columns_of(*spec, manifest)});
+        {static_cast<std::size_t>(spec - manifest.tensors.begin()), spec->dtype, columns_of(*spec, manifest)});
   }
 }
 

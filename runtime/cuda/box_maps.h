@@ -26,7 +26,6 @@ class BoxMaps {
  private:
   struct Mapped {
     std::size_t tensor;  // in KernelArgs::tensor
-    std::string name;
     DType dtype;
     std::uint64_t columns;
   };

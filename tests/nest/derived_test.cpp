@@ -6,7 +6,6 @@
 #include "codegen/compiler.h"
 #include "dsl/registry.h"
 #include "runtime/error.h"
-#include "tests/nest/texts.h"
 #include "tests/run/run.h"
 
 namespace wkvc::test {

@@ -56,13 +56,6 @@ void write_stored(NestText& text, PutOp put) {
   text.line("}});");
 }
 
-// Returns the channel of a tile, or of a part of one.
-Value channel_of(Value tile) {
-  if (auto part = tile.getDefiningOp<PartOp>()) return channel_of(part.getTile());
-  auto get = tile.getDefiningOp<GetOp>();
-  return get ? get.getChannel() : Value();
-}
-
 bool stores_tiles_of(RoleOp role, Value channel) {
   bool stores = false;
   role.walk([&](StoreOp store) { stores |= channel_of(store.getTile()) == channel; });

@@ -9,8 +9,7 @@ namespace wkvc {
 
 constexpr int64_t kPrepared = 2;  // slots of what helpers make
 
-// Returns the input whose elements an operand has as they are; null for other operands.
-static chunk::InputOp exact_input(Value value) {
+chunk::InputOp exact_input(Value value) {
   auto round = value.getDefiningOp<chunk::RoundOp>();
   auto widen = round ? round.getX().getDefiningOp<chunk::WidenOp>() : nullptr;
   return widen ? widen.getX().getDefiningOp<chunk::InputOp>() : nullptr;

@@ -1,4 +1,4 @@
-// What roles of a nest are built of: the program, its axes, the kernel, and the channels between roles.
+// Roles of a nest are built of the program, its axes, the kernel, and the channels between roles.
 #pragma once
 
 #include <llvm/ADT/MapVector.h>
@@ -39,7 +39,10 @@ struct NestContext {
   mlir::Value numbers;                                 // the channel of the rows
 };
 
-// What a channel carries. A helper puts all but inputs, which are copied.
+// Returns the input whose elements an operand has as they are; null for other operands.
+chunk::InputOp exact_input(mlir::Value operand);
+
+// A channel carries one of these. A helper puts all but inputs, which are copied.
 enum class Carried { input, exact_operand, pairs, inverse };
 Carried carried_of(mlir::Value value);
 

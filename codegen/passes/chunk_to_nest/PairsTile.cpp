@@ -28,14 +28,11 @@ Value pairs_tile(RoleBuilder& role, const Pairs& pairs, double times) {
     if (carried_of(operand) != Carried::exact_operand)
       user_error_at(operand.getDefiningOp(),
                     "--form warpgroups: pairs of tokens are products of inputs as they are: use --form strips");
-    auto widen = operand.getDefiningOp<chunk::RoundOp>().getX().getDefiningOp<chunk::WidenOp>();
-    return role.get(context.channel_of(widen.getX()));
+    return role.get(context.channel_of(exact_input(operand).getResult()));
   };
   chunk::DotOp dot = pairs.products;
   Value x = input_of(dot.getX()), y = role.transposed(input_of(dot.getY()));
-  Value started = context.create<nest::IssueOp>(nest::PendingType::get(context.b.getContext(), square), "wgmma.shared",
-                                                x, y, Value(), Value());
-  Value products = context.create<nest::AwaitOp>(square, started);
+  Value products = role.product(x, y);
   set_name(products, derived_name_of(dot.getResult()));
   Value made = context.create<nest::DecayedPairsOp>(square, products, role.row(pairs.sums), /*unmasked=*/pairs.strict);
   for (Value row : pairs.rows)

@@ -58,6 +58,15 @@ Value RoleBuilder::elementwise(nest::Function function, ValueRange operands, nes
   return context_.create<nest::ElementwiseOp>(result, function, operands);
 }
 
+Value RoleBuilder::product(Value x, Value y) {
+  const auto rows = cast<nest::TileType>(x.getType()).getRows(),
+             columns = cast<nest::TileType>(y.getType()).getColumns();
+  const auto sums = context_.tile(rows, columns, b().getF32Type(), Layout::sums);
+  Value started = context_.create<nest::IssueOp>(nest::PendingType::get(b().getContext(), sums), "wgmma.shared", x, y,
+                                                 Value(), Value());
+  return context_.create<nest::AwaitOp>(sums, started);
+}
+
 Value RoleBuilder::number(double value) {
   return context_.create<nest::ConstantOp>(context_.tile(1, 1, b().getF32Type(), Layout::fragments),
                                            b().getF32FloatAttr(static_cast<float>(value)));

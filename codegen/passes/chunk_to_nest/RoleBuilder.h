@@ -25,6 +25,8 @@ class RoleBuilder {
   mlir::Value transposed(mlir::Value tile);
 
   mlir::Value elementwise(nest::Function function, mlir::ValueRange operands, nest::TileType result);
+  // Returns x times y, both in shared memory, by wgmma.
+  mlir::Value product(mlir::Value x, mlir::Value y);
   mlir::Value number(double value);
   mlir::Value converted(mlir::Value tile, mlir::Type element, Layout layout);
 

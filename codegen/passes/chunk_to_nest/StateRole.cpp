@@ -16,7 +16,8 @@ namespace wkvc {
 
 constexpr int64_t kGroupRows = 64;  // value rows of a copy: those of one wgmma
 
-bool has_values(const NestContext& context, Value value) {
+// Returns whether a value has value rows, or columns.
+static bool has_values(const NestContext& context, Value value) {
   const Space space = context.spaces.lookup(value);
   return space.rows == Axis::value || space.columns == Axis::value;
 }

@@ -8,9 +8,6 @@ namespace wkvc {
 // Adds the role, whose copies have 64 value rows each. Channels that the role reads are made on the way.
 void build_state_role(NestContext& context, int64_t registers);
 
-// Returns whether a value has value rows, or columns.
-bool has_values(const NestContext& context, mlir::Value value);
-
 // Calls f(number) for each number of tokens that the role multiplies by.
 void for_each_row(const NestContext& context, llvm::function_ref<void(mlir::Value)> f);
 

@@ -48,13 +48,6 @@ class Inverse {
     context_.create<nest::PutOp>(tile, channel);
     return role_.get(channel);
   }
-  Value product(Value x, Value y) {
-    const auto sums = square(role_.b().getF32Type(), Layout::sums);
-    Value started = context_.create<nest::IssueOp>(nest::PendingType::get(role_.b().getContext(), sums), "wgmma.shared",
-                                                   x, y, Value(), Value());
-    return context_.create<nest::AwaitOp>(sums, started);
-  }
-
   static constexpr int64_t kExtent = 64, kBlock = 16;
 
   RoleBuilder& role_;
@@ -72,11 +65,11 @@ Value Inverse::of(Value lower) {
   Value factor = with_blocks(diagonal(-1), with_blocks(solved.getResult(1), below, /*of_level=*/true));
   context_.create<nest::PutOp>(factor, of_factor);
   Value inverses = role_.get(of_diagonal), left = role_.get(of_factor);
-  Value halves = minus(level(product(left, inverses), 32, /*without=*/true));
+  Value halves = minus(level(role_.product(left, inverses), 32, /*without=*/true));
   Value right_half = put_and_get(rounded(halves), of_halves);
-  Value quarter = minus(level(product(left, right_half), 32, /*without=*/false));
+  Value quarter = minus(level(role_.product(left, right_half), 32, /*without=*/false));
   Value right = put_and_get(with_blocks(diagonal(1), rounded(quarter)), of_right);
-  return rounded(product(right_half, right));
+  return rounded(role_.product(right_half, right));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "codegen/passes/chunk/Summary.h"
 #include "codegen/passes/chunk/TokenFactors.h"
 #include "codegen/passes/chunk_to_nest/ChunkToNest.h"
+#include "codegen/passes/chunk_to_nest/Refusal.h"
 #include "codegen/passes/chunk_to_warp/ChunkToWarp.h"
 #include "codegen/passes/place/CheckPlaces.h"
 #include "codegen/passes/place/PlaceKernel.h"
@@ -254,8 +255,7 @@ void expect_kernels_of_groups(llvm::SmallVector<chunk::ProgramOp> sources,
                               llvm::SmallVector<chunk::ProgramOp> programs) {
   for (auto [source, program] : llvm::zip_equal(sources, programs))
     if (source.getWarpgroups() && !program.getRefused())
-      user_error_at(program, "--form warpgroups: '{}' has no operands in f16 that a guard could see: use --form strips",
-                    program.getRecurrence().str());
+      refuse_form(program, "'{}' has no operands in f16 that a guard could see", program.getRecurrence().str());
 }
 
 void add_plain_programs(Work& work) {

@@ -1,9 +1,9 @@
 #include "codegen/passes/chunk_to_nest/ChunkToNest.h"
 
 #include "codegen/ir/Text.h"
-#include "codegen/ir/Where.h"
 #include "codegen/passes/chunk_to_nest/PairsTile.h"
 #include "codegen/passes/chunk_to_nest/ReadRole.h"
+#include "codegen/passes/chunk_to_nest/Refusal.h"
 #include "codegen/passes/chunk_to_nest/StateRole.h"
 #include "codegen/passes/chunk_to_nest/WriteRole.h"
 #include "codegen/passes/chunk_to_warp/FollowingKernels.h"
@@ -21,8 +21,7 @@ constexpr int64_t kExtent = 128, kChunk = 64;
 // Throws UserError for a program that no nest is built of.
 void expect_takes(chunk::ProgramOp program) {
   const auto refuse = [&](const std::string& given, const char* expected) {
-    user_error_at(program, "--form warpgroups: '{}' has {}; expected {}: use --form strips",
-                  program.getRecurrence().str(), given, expected);
+    refuse_form(program, "'{}' has {}; expected {}", program.getRecurrence().str(), given, expected);
   };
   if (static_cast<int64_t>(program.getKeyDim()) != kExtent || static_cast<int64_t>(program.getValueDim()) != kExtent)
     refuse("heads of " + program.headText(), "heads of 128x128");

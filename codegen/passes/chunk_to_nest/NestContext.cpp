@@ -1,7 +1,7 @@
 #include "codegen/passes/chunk_to_nest/NestContext.h"
 
 #include "codegen/ir/Text.h"
-#include "codegen/ir/Where.h"
+#include "codegen/passes/chunk_to_nest/Refusal.h"
 
 using namespace mlir;
 
@@ -21,10 +21,9 @@ Carried carried_of(Value value) {
   auto round = value.getDefiningOp<chunk::RoundOp>();
   if (round && round.getX().getDefiningOp<chunk::TrilOp>()) return Carried::pairs;
   if (round && round.getX().getDefiningOp<chunk::UnitLowerInverseOp>()) return Carried::inverse;
-  user_error_at(value.getDefiningOp(),
-                "--form warpgroups: operands are inputs as they are, products of pairs of tokens and their inverse, "
-                "not '{}': use --form strips",
-                name_of(value).str());
+  refuse_form(value.getDefiningOp(),
+              "operands are inputs as they are, products of pairs of tokens and their inverse, not '{}'",
+              name_of(value).str());
 }
 
 Value add_channel(NestContext& context, llvm::StringRef name, nest::TileType tile, int64_t depth, Value over) {

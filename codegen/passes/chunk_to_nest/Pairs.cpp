@@ -1,6 +1,6 @@
 #include "codegen/passes/chunk_to_nest/Pairs.h"
 
-#include "codegen/ir/Where.h"
+#include "codegen/passes/chunk_to_nest/Refusal.h"
 #include "codegen/passes/chunk_to_nest/TokenRows.h"
 
 using namespace mlir;
@@ -36,9 +36,8 @@ static void add_factors(Value value, Pairs& pairs) {
   } else if (is_of_tokens(value)) {
     pairs.rows.push_back(value);
   } else {
-    user_error_at(value.getDefiningOp(),
-                  "--form warpgroups: products of pairs of tokens are multiplied by one decay a "
-                  "token and by numbers alone: use --form strips");
+    refuse_form(value.getDefiningOp(),
+                "products of pairs of tokens are multiplied by one decay a token and by numbers alone");
   }
 }
 
@@ -49,7 +48,7 @@ Pairs pairs_of(Value matrix) {
   pairs.strict = lower.getStrict();
   add_factors(lower.getX(), pairs);
   if (pairs.products && pairs.sums) return pairs;
-  user_error_at(lower, "--form warpgroups: takes recurrences with one decay a token: use --form strips");
+  refuse_form(lower, "takes recurrences with one decay a token");
 }
 
 }  // namespace wkvc

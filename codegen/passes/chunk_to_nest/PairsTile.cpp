@@ -2,7 +2,7 @@
 
 #include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
-#include "codegen/ir/Where.h"
+#include "codegen/passes/chunk_to_nest/Refusal.h"
 
 using namespace mlir;
 
@@ -26,8 +26,7 @@ Value pairs_tile(RoleBuilder& role, const Pairs& pairs, double times) {
   const auto square = context.tile(context.chunk(), context.chunk(), context.b.getF32Type(), Layout::sums);
   const auto input_of = [&](Value operand) {
     if (carried_of(operand) != Carried::exact_operand)
-      user_error_at(operand.getDefiningOp(),
-                    "--form warpgroups: pairs of tokens are products of inputs as they are: use --form strips");
+      refuse_form(operand.getDefiningOp(), "pairs of tokens are products of inputs as they are");
     return role.get(context.channel_of(exact_input(operand).getResult()));
   };
   chunk::DotOp dot = pairs.products;

@@ -4,8 +4,8 @@
 
 #include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
-#include "codegen/ir/Where.h"
 #include "codegen/passes/chunk_to_nest/PairsTile.h"
+#include "codegen/passes/chunk_to_nest/Refusal.h"
 
 using namespace mlir;
 
@@ -43,10 +43,8 @@ class TokenNumbers {
         .Case([&](chunk::Exp2Op op) { return role_.elementwise(nest::Function::exp2, tile_of(op.getX()), type_); })
         .Case([&](chunk::CumsumOp op) { return sums(op); })
         .Default([](Operation* op) -> Value {
-          user_error_at(op,
-                        "--form warpgroups: numbers of tokens are products, sums and powers, not '{}': use --form "
-                        "strips",
-                        op->getName().stripDialect().str());
+          refuse_form(op, "numbers of tokens are products, sums and powers, not '{}'",
+                      op->getName().stripDialect().str());
         });
   }
 
@@ -106,8 +104,7 @@ void put_operands(RoleBuilder& role) {
   for (auto [value, channel] : context.channels)
     if (value.getDefiningOp<chunk::RoundOp>() && carried_of(value) == Carried::pairs) {
       const Pairs pairs = pairs_of(value.getDefiningOp<chunk::RoundOp>().getX());
-      if (pairs.strict)
-        user_error_at(value.getDefiningOp(), "--form warpgroups: a token's output reads the token: use --form strips");
+      if (pairs.strict) refuse_form(value.getDefiningOp(), "a token's output reads the token");
       Value made = pairs_tile(role, pairs, 1);
       context.create<nest::PutOp>(role.converted(made, f16, Layout::operand), channel);
     }

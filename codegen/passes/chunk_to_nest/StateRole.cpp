@@ -7,7 +7,7 @@
 
 #include "codegen/chunk/Names.h"
 #include "codegen/ir/Text.h"
-#include "codegen/ir/Where.h"
+#include "codegen/passes/chunk_to_nest/Refusal.h"
 #include "codegen/passes/chunk_to_warp/TensorList.h"
 
 using namespace mlir;
@@ -126,9 +126,7 @@ Value StateRole::factor(Value number) {
   if (auto constant = constant_of(number)) return role_.number(*constant);
   if (is_of_tokens(number)) return role_.row(number);
   auto element = element_of(number);
-  if (!element)
-    user_error_at(number.getDefiningOp(),
-                  "--form warpgroups: takes recurrences with one decay a token: use --form strips");
+  if (!element) refuse_form(number.getDefiningOp(), "takes recurrences with one decay a token");
   return context_.create<nest::ElementOp>(context_.tile(1, 1, context_.b.getF32Type(), Layout::fragments),
                                           role_.row(element.getX()), element.getIndex());
 }
@@ -157,10 +155,8 @@ Value StateRole::make_tile(Value value) {
                                      type_of(value));
           })
           .Default([](Operation* op) -> Value {
-            user_error_at(op,
-                          "--form warpgroups: takes products of matrices, sums and numbers of tokens, not '{}': use "
-                          "--form strips",
-                          op->getName().stripDialect().str());
+            refuse_form(op, "takes products of matrices, sums and numbers of tokens, not '{}'",
+                        op->getName().stripDialect().str());
           });
   set_name(tile, derived_name_of(value));
   return tile;
